@@ -12,7 +12,7 @@ typedef struct argument_row {
 } argument_row;
 
 /* Arguments of sources of files that are not ARGUMENT_DATA. The required path of each source is
- * ARGUMENT_PLACE without a row. */
+ * ARGUMENT_PLACE without a row. Without `source` a row holds for all sources. */
 static const argument_row rows[] = {
     /* Number and names of the samples are part of the identity. */
     {"synthetic", "samples", ARGUMENT_NONE},
@@ -30,21 +30,10 @@ static const argument_row rows[] = {
     {"yolo", "root", ARGUMENT_NONE},
     {"image_list", "masks", ARGUMENT_PLACE}, /* without it there is no column mask */
     /* Ways to the same bytes. */
-    {"image_folder", "index", ARGUMENT_NONE},
-    {"image_folder", "cache", ARGUMENT_NONE},
-    {"webdataset", "index", ARGUMENT_NONE},
-    {"webdataset", "cache", ARGUMENT_NONE},
-    {"tfrecord", "index", ARGUMENT_NONE},
-    {"tfrecord", "cache", ARGUMENT_NONE},
-    {"recordio", "index", ARGUMENT_NONE},
-    {"recordio", "cache", ARGUMENT_NONE},
-    {"lmdb", "index", ARGUMENT_NONE},
-    {"lmdb", "cache", ARGUMENT_NONE},
-    {"mindrecord", "index", ARGUMENT_NONE},
-    {"mindrecord", "cache", ARGUMENT_NONE},
+    {NULL, "index", ARGUMENT_NONE},
+    {NULL, "cache", ARGUMENT_NONE},
     /* A limit beyond which a sample is bad: a run that failed there may go on with a larger one. */
-    {"webdataset", "max_sample", ARGUMENT_NONE},
-    {"tfrecord", "max_sample", ARGUMENT_NONE},
+    {NULL, "max_sample", ARGUMENT_NONE},
 };
 
 source_argument source_argument_of(const stage_def *def, const stage_param *param)
@@ -56,7 +45,8 @@ source_argument source_argument_of(const stage_def *def, const stage_param *para
                                                                         : ARGUMENT_DATA;
     }
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (strcmp(rows[i].source, def->name) == 0 && strcmp(rows[i].param, param->name) == 0) {
+        if ((rows[i].source == NULL || strcmp(rows[i].source, def->name) == 0) &&
+            strcmp(rows[i].param, param->name) == 0) {
             return rows[i].is;
         }
     }

@@ -11,93 +11,59 @@
 #include "stage_table.h"
 #include "testing.h"
 
-/* A value of each argument other than its default, and what an identity has of it. */
+/* What an identity has of an argument that it does not have as data; of each source if `source` is
+ * NULL. The required path of a source is ARGUMENT_PLACE without a row. */
 static const struct {
     const char *source;
     const char *param;
-    const char *value;
     source_argument is;
-} arguments[] = {
-    {"cifar10", "dir", "/x", ARGUMENT_PLACE},
-    {"cifar10", "split", "test", ARGUMENT_DATA},
-    {"cifar100", "dir", "/x", ARGUMENT_PLACE},
-    {"cifar100", "split", "test", ARGUMENT_DATA},
-    {"cifar100", "label", "coarse", ARGUMENT_DATA},
-    {"coco", "file", "/x", ARGUMENT_PLACE},
-    {"coco", "root", "/x", ARGUMENT_NONE},
-    {"coco", "iscrowd", "keep", ARGUMENT_DATA},
-    {"coco", "max_boxes", "7", ARGUMENT_DATA},
-    {"coco", "masks", "semantic", ARGUMENT_DATA},
-    {"coco", "keypoints", "17", ARGUMENT_DATA},
-    {"image_folder", "dir", "/x", ARGUMENT_PLACE},
-    {"image_folder", "extensions", "jpg", ARGUMENT_NONE},
-    {"image_folder", "index", "/x", ARGUMENT_NONE},
-    {"image_folder", "cache", "drop", ARGUMENT_NONE},
-    {"image_folder", "recursive", "true", ARGUMENT_NONE},
-    {"image_list", "file", "/x", ARGUMENT_PLACE},
-    {"image_list", "root", "/x", ARGUMENT_NONE},
-    {"image_list", "masks", "/x", ARGUMENT_PLACE},
-    {"image_list", "suffix", "_m", ARGUMENT_DATA},
-    {"image_list", "classes", "/x", ARGUMENT_NONE},
-    {"image_list", "fields", "image=a,label:class=b.c", ARGUMENT_DATA},
-    {"mnist", "files", "/x", ARGUMENT_PLACE},
-    {"mnist", "split", "test", ARGUMENT_DATA},
-    {"npy", "files", "/x", ARGUMENT_PLACE},
-    {"npy", "names", "a,b", ARGUMENT_DATA},
-    {"npy", "members", "a,b", ARGUMENT_DATA},
-    {"npy", "ragged", "a:9", ARGUMENT_DATA},
-    {"synthetic", "samples", "8", ARGUMENT_NONE},
-    {"synthetic", "shape", "7,7,3", ARGUMENT_DATA},
-    {"synthetic", "classes", "7", ARGUMENT_DATA},
-    {"tfrecord", "files", "/x", ARGUMENT_PLACE},
-    {"tfrecord", "fields", "a:b@i32", ARGUMENT_DATA},
-    {"tfrecord", "index", "/x", ARGUMENT_NONE},
-    {"tfrecord", "cache", "drop", ARGUMENT_NONE},
-    {"tfrecord", "max_sample", "1M", ARGUMENT_NONE},
-    {"recordio", "files", "/x", ARGUMENT_PLACE},
-    {"recordio", "fields", "a:b@i32", ARGUMENT_DATA},
-    {"recordio", "index", "/x", ARGUMENT_NONE},
-    {"recordio", "cache", "drop", ARGUMENT_NONE},
-    {"lmdb", "files", "/x", ARGUMENT_PLACE},
-    {"lmdb", "fields", "a:b@i32", ARGUMENT_DATA},
-    {"lmdb", "index", "/x", ARGUMENT_NONE},
-    {"lmdb", "cache", "drop", ARGUMENT_NONE},
-    {"mindrecord", "files", "/x", ARGUMENT_PLACE},
-    {"mindrecord", "fields", "a:b@i32", ARGUMENT_DATA},
-    {"mindrecord", "index", "/x", ARGUMENT_NONE},
-    {"mindrecord", "cache", "drop", ARGUMENT_NONE},
-    {"voc", "dir", "/x", ARGUMENT_PLACE},
-    {"voc", "split", "val", ARGUMENT_DATA},
-    {"voc", "names", "a,b", ARGUMENT_NONE},
-    {"voc", "difficult", "keep", ARGUMENT_DATA},
-    {"voc", "masks", "semantic", ARGUMENT_DATA},
-    {"voc", "max_boxes", "7", ARGUMENT_DATA},
-    {"webdataset", "shards", "/x", ARGUMENT_PLACE},
-    {"webdataset", "image", "png", ARGUMENT_DATA},
-    {"webdataset", "label", "id", ARGUMENT_DATA},
-    {"webdataset", "index", "/x", ARGUMENT_NONE},
-    {"webdataset", "cache", "drop", ARGUMENT_NONE},
-    {"webdataset", "access", "stream", ARGUMENT_NONE},
-    {"webdataset", "max_sample", "1M", ARGUMENT_NONE},
-    {"webdataset", "classes", "/x", ARGUMENT_NONE},
-    {"webdataset", "fields", "image:jpg,n:txt[5]", ARGUMENT_DATA},
-    {"yolo", "dir", "/x", ARGUMENT_PLACE},
-    {"yolo", "split", "val", ARGUMENT_DATA},
-    {"yolo", "root", "/x", ARGUMENT_NONE},
-    {"yolo", "max_boxes", "7", ARGUMENT_DATA},
-    {"yolo", "masks", "semantic", ARGUMENT_DATA},
-    {"yolo", "keypoints", "17", ARGUMENT_DATA},
+} exceptions[] = {
+    {"coco", "root", ARGUMENT_NONE},
+    {"image_folder", "extensions", ARGUMENT_NONE},
+    {"image_folder", "recursive", ARGUMENT_NONE},
+    {"image_list", "root", ARGUMENT_NONE},
+    {"image_list", "masks", ARGUMENT_PLACE},
+    {"image_list", "classes", ARGUMENT_NONE},
+    {"synthetic", "samples", ARGUMENT_NONE},
+    {"voc", "names", ARGUMENT_NONE},
+    {"webdataset", "access", ARGUMENT_NONE},
+    {"webdataset", "classes", ARGUMENT_NONE},
+    {"yolo", "root", ARGUMENT_NONE},
+    {NULL, "index", ARGUMENT_NONE},
+    {NULL, "cache", ARGUMENT_NONE},
+    {NULL, "max_sample", ARGUMENT_NONE},
 };
 
-static size_t find_row(const char *source, const char *param)
+static source_argument expected(const stage_def *def, const stage_param *param)
 {
-    size_t i = 0;
-
-    while (i < COUNT(arguments) &&
-           (strcmp(arguments[i].source, source) != 0 || strcmp(arguments[i].param, param) != 0)) {
-        i++;
+    for (size_t i = 0; i < COUNT(exceptions); i++) {
+        if ((exceptions[i].source == NULL || strcmp(exceptions[i].source, def->name) == 0) &&
+            strcmp(exceptions[i].param, param->name) == 0) {
+            return exceptions[i].is;
+        }
     }
-    return i;
+    return param->default_text == NULL ? ARGUMENT_PLACE : ARGUMENT_DATA;
+}
+
+/* A value other than the default. */
+static const char *other_value(const stage_param *param)
+{
+    const char *usual = param->default_text;
+
+    switch (param->type) {
+    case PARAM_TEXT:
+        return "/x";
+    case PARAM_CHOICE:
+        return param->choices[strcmp(usual, param->choices[0]) == 0];
+    case PARAM_BOOL:
+        return strcmp(usual, "true") == 0 ? "false" : "true";
+    case PARAM_BYTES:
+        return "3M";
+    case PARAM_SHAPE:
+        return "7,7,3";
+    default:
+        return "8";
+    }
 }
 
 /* The text of a source that has one argument; required ones have the value "1". */
@@ -145,31 +111,27 @@ static void check_argument(const stage_def *def, const stage_param *param, const
     sluice_string_free(other);
 }
 
-/* A new argument fails here until somebody has decided what it is. */
+/* A new argument of a source is in its identity, unless the table of source_arguments.c says why
+ * not. */
 static void every_argument_is_in_the_identity_or_has_a_reason(void)
 {
-    size_t found = 0;
+    uint32_t found = 0;
 
     for (const stage_def *const *at = stage_table_with_calls; *at != NULL; at++) {
         const stage_def *def = *at;
 
         for (uint32_t i = 0; def->kind == STAGE_SOURCE && i < def->param_count; i++) {
-            const size_t row = find_row(def->name, def->params[i].name);
+            const stage_param *param = &def->params[i];
 
             if (def->source->identifies) {
                 continue; /* all arguments are stages of the state; test_stages_compare.c */
             }
-            if (row == COUNT(arguments)) {
-                printf("%s %s= is in no row\n", def->name, def->params[i].name);
-                T_TRUE(false);
-                continue;
-            }
             found++;
-            T_EQ(source_argument_of(def, &def->params[i]), arguments[row].is);
-            check_argument(def, &def->params[i], arguments[row].value, arguments[row].is);
+            T_EQ(source_argument_of(def, param), expected(def, param));
+            check_argument(def, param, other_value(param), expected(def, param));
         }
     }
-    T_EQ(found, COUNT(arguments));
+    T_TRUE(found > 60);
 }
 
 /* The argument of a part of a group is in the text of the group. */
