@@ -1,56 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "declared_source.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "box_rows.h"
-#include "box_tally.h"
-#include "point_range.h"
+#include "declared_checks.h"
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* How a source gives a column. */
-typedef enum given_as {
-    AS_ROW,         /* read() and read_plain() write it to its row */
-    AS_FIRST_IMAGE, /* read() returns it */
-    AS_OTHER_IMAGE  /* read_other() returns it */
-} given_as;
-
-typedef struct declared_column {
-    given_as from; /* how the original source gives it */
-    given_as to;
-    sluice_column type; /* of the original source */
-    size_t bytes;       /* of its row there; 0: it has none, or one of varying size */
-    size_t offset;      /* of that row in sample_io.declared */
-    column_role checks; /* ROLE_BOXES: of every source; ROLE_POINTS: of stage column, whose rows
-                           must be checked; else ROLE_PLAIN */
-    int length;         /* with checks: the column of its length; -1: none */
-    bool is_declared;   /* with checks: a stage column has given it this role */
-    bool counts;        /* with checks: this source has added that column, and counts its rows */
-    size_t length_at;   /* with checks: offset of the length in sample_io.declared */
-    uint32_t boxes;     /* with ROLE_BOXES: its number among the columns of boxes */
-} declared_column;
-
-typedef struct declared_source {
-    source_ops ops;       /* those of the original source, with what this one does itself */
-    const source_ops *of; /* the original source */
-    void *source;
-    uint32_t count;             /* number of its columns */
-    int image;                  /* the first image; -1: there is none */
-    size_t room;                /* bytes of sample_io.declared */
-    const stage_schema *schema; /* its columns here; there may be lengths after those of `of` */
-    box_tally tally;
-    declared_column columns[SLUICE_MAX_COLUMNS];
-} declared_source;
-
 /* ---- reading --------------------------------------------------------------------------------- */
-
-static bool is_checked(const declared_column *column)
-{
-    return column->checks != ROLE_PLAIN;
-}
 
 static uint8_t *room_of(const declared_source *d, sample_io *io, uint32_t column)
 {
@@ -160,7 +119,7 @@ static void place_rows(const declared_source *d, sample_io *io, void *const *row
         } else if (c->from != AS_ROW) {
             rows[i] = NULL;
         }
-        if (!is_checked(c) || c->length < 0) {
+        if (!declared_is_checked(c) || c->length < 0) {
             continue;
         }
         if (rows[i] == NULL && (c->checks == ROLE_BOXES ? needs_boxes(d, i, row)
@@ -171,120 +130,6 @@ static void place_rows(const declared_source *d, sample_io *io, void *const *row
             rows[c->length] = io->declared.bytes.data + c->length_at;
         }
     }
-}
-
-/* ---- boxes and points ------------------------------------------------------------------------ */
-
-/* The number of rows up to the last one that is not zero: rows of zeros at the end are padding. */
-static uint64_t count_rows(const uint8_t *rows, uint64_t most, size_t size)
-{
-    for (uint64_t count = most; count > 0; count--) {
-        for (size_t i = 0; i < size; i++) {
-            if (rows[(count - 1) * size + i] != 0) {
-                return count;
-            }
-        }
-    }
-    return 0;
-}
-
-static sluice_status check_points(const declared_column *c, const uint8_t *rows, size_t bytes)
-{
-    for (size_t i = 0; i < bytes / (2 * sizeof(float)); i++) {
-        float point[2];
-
-        memcpy(point, rows + i * sizeof(point), sizeof(point));
-        if (!point_is_valid(point)) {
-            return sli_fail(SLUICE_E_CORRUPT,
-                            "%s: point %zu, %g,%g, must be x,y with numbers from -1e6 to 1e6",
-                            c->type.name, i + 1, (double)point[0], (double)point[1]);
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* Determines the number of boxes or points of a column, writes or checks its length, and sets the
- * rows after it to zero. Checks points. */
-static sluice_status check_rows(const declared_column *c, void *const *row, uint8_t *rows,
-                                const int32_t *given, uint64_t *count_out)
-{
-    const uint64_t most = c->type.shape[0];
-    const size_t size = c->bytes / most;
-    uint64_t count = c->counts ? count_rows(rows, most, size) : most;
-
-    if (given != NULL && (*given < 0 || (uint64_t)*given > most)) {
-        return sli_fail(SLUICE_E_CORRUPT, "%s_length is %d, and must be 0 to %llu", c->type.name,
-                        *given, (unsigned long long)most);
-    }
-    count = given != NULL ? (uint64_t)*given : count;
-    *count_out = count;
-    if (!c->is_declared) {
-        return SLUICE_OK;
-    }
-    memset(rows + count * size, 0, (size_t)(most - count) * size);
-    if (c->counts && row[c->length] != NULL) {
-        *(int32_t *)row[c->length] = (int32_t)count;
-    }
-    return c->checks == ROLE_POINTS ? check_points(c, rows, (size_t)count * size) : SLUICE_OK;
-}
-
-/* Counts changed boxes of a column, and logs the first ones of the dataset. */
-static void tell_change(const declared_source *d, uint64_t sample, sample_io *io, box_change change,
-                        const changed_boxes *changed)
-{
-    char name[1024];
-
-    if (changed->count == 0 ||
-        !box_tally_add((box_tally *)(uintptr_t)&d->tally, sample, io,
-                       d->columns[changed->column].boxes, change, changed->count)) {
-        return;
-    }
-    if (d->of->next != NULL) {
-        snprintf(name, sizeof(name), "%s", source_item_name(d->of, d->source, &io->item));
-    } else {
-        d->of->name(d->source, sample, name, sizeof(name));
-    }
-    box_tally_say(change, sample, name, d->schema->columns[changed->column].name, changed->number,
-                  changed->box);
-}
-
-void declared_source_clipped(const sluice_dataset *dataset, uint64_t sample, sample_io *io,
-                             const changed_boxes *clipped)
-{
-    tell_change(dataset->source, sample, io, BOX_CHANGE_CLIPPED, clipped);
-}
-
-static sluice_status check_columns(const declared_source *d, uint64_t sample, sample_io *io,
-                                   void *const *row, void *const *rows)
-{
-    sluice_status st = SLUICE_OK;
-
-    for (uint32_t i = 0; i < d->count && st == SLUICE_OK; i++) {
-        const declared_column *c = &d->columns[i];
-        void *all[SLUICE_MAX_COLUMNS];
-        changed_boxes clipped;
-        changed_boxes dropped;
-        uint64_t count = 0;
-
-        if (!is_checked(c) || rows[i] == NULL) {
-            continue;
-        }
-        st = check_rows(c, row, rows[i], c->length >= 0 && !c->counts ? rows[c->length] : NULL,
-                        &count);
-        if (st != SLUICE_OK || c->checks != ROLE_BOXES) {
-            continue;
-        }
-        memcpy(all, row, d->schema->column_count * sizeof(all[0]));
-        all[i] = rows[i];
-        all[c->length] =
-            row[c->length] != NULL ? row[c->length] : io->declared.bytes.data + c->length_at;
-        st = box_rows_judge(d->schema, i, all, (uint32_t)count, &clipped, &dropped);
-        if (st == SLUICE_OK) {
-            tell_change(d, sample, io, BOX_CHANGE_CLIPPED, &clipped);
-            tell_change(d, sample, io, BOX_CHANGE_DROPPED, &dropped);
-        }
-    }
-    return st;
 }
 
 /* ---- the operations of a source -------------------------------------------------------------- */
@@ -310,7 +155,7 @@ static sluice_status read_sample(const declared_source *d, uint64_t index, sampl
              ? d->of->read(d->source, index, io, rows, data_out)
              : read_rows(d, index, io, rows);
     if (st == SLUICE_OK) {
-        st = check_columns(d, index, io, row, rows);
+        st = declared_check(d, index, io, row, rows);
     }
     if (st != SLUICE_OK) {
         io->declared.columns = 0;
@@ -550,12 +395,12 @@ static void describe_column(declared_source *d, const stage_schema *given, const
     if (c->type.dtype == SLUICE_ENCODED || !sli_column_bytes(&c->type, &c->bytes)) {
         c->bytes = 0;
     }
-    if (is_checked(c) && !schema_is_tied(&now->infos[i]) &&
+    if (declared_is_checked(c) && !schema_is_tied(&now->infos[i]) &&
         now->infos[i].length != SCHEMA_NO_LENGTH) {
         c->length = (int)now->infos[i].length;
         c->counts = now->infos[i].length >= given->column_count;
     }
-    if ((c->from == AS_ROW && c->to != AS_ROW) || is_checked(c)) {
+    if ((c->from == AS_ROW && c->to != AS_ROW) || declared_is_checked(c)) {
         c->offset = d->room;
         c->length_at = c->offset + (c->bytes + IMAGE_SLACK + 63) / 64 * 64;
         d->room = c->length_at + 64;
