@@ -113,6 +113,22 @@ sed 's/^| `v2.Pad` | `pad_image`/| `v2.Pad` | `pad`/' $guide/coming-from.md >"$t
 check "... and another stage would be found" \
     test "$(awk -f tests/other_names.awk $guide/stages.md "$tmp/other.md" | grep -c '^Pad is pad_image')" -eq 1
 
+# The first table of sources.md has each source, and the table of the names of samples each that has samples of its own.
+sed -n '/^## Sources/,/^## Order/s/^### //p' $guide/stages.md >"$tmp/sources"
+# missing_sources PAGE
+missing_sources() {
+    while read -r name; do
+        sed -n '/^| source | data |/,/^$/p' "$1" | grep -q "^|[^|]*\`$name[\` ]" || echo "no $name in the table of sources"
+        case $name in concat | mix | zip) continue ;; esac
+        sed -n '/^| source | name of a sample/,/^$/p' "$1" | grep -q "^|[^|]*\`$name\`" || echo "no $name in the table of names"
+    done <"$tmp/sources"
+}
+missing_sources $guide/sources.md >"$tmp/missing"
+check "sources.md has every source of the table of stages" sh -c '[ -s "$1" ] && ! grep "" "$2"' - "$tmp/sources" "$tmp/missing"
+# shellcheck disable=SC2016 # the page's backquotes
+sed 's/`lmdb`/`other`/; s/`npy`/`other`/' $guide/sources.md >"$tmp/other.md"
+check "... and one that is missing would be found" test "$(missing_sources "$tmp/other.md" | grep -c 'no lmdb\|no npy')" -eq 4
+
 # Messages, logs and help texts are in plain technical English.
 find runtime numa queue dataset sink examples -name '*.[ch]' -o -name '*.cu' -o -name '*.cpp' -o -name '*.hpp' \
     -o -name '*.h.in' >"$tmp/sources"

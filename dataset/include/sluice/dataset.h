@@ -336,7 +336,7 @@ SLUICE_API_CHECKED sluice_status sluice_dataset_get(sluice_dataset *dataset, uin
  *     coco          the file_name of the image
  *     webdataset    SHARD/MEMBER, the file name of the archive and the member name of the image
  *     cifar10       FILE:RECORD, counted from 0; also cifar100
- *     tfrecord      the same; also recordio, and lmdb with the folder of FILE
+ *     tfrecord      the same; also other record files, those of lmdb with the folder of FILE
  *     mnist         FILE:INDEX, FILE with the images, without a suffix such as .gz
  *     synthetic     synthetic/INDEX
  *     concat, mix   PART/NAME, the number of the part, from 1, and the name in it
