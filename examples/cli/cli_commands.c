@@ -121,11 +121,10 @@ const cli_command cli_commands[] = {
     {"inspect", "inspect {SRC | -f FILE} [OPTIONS]",
      "Describes what a dataset holds: samples, columns, classes, sizes and formats of images.",
      "SRC is a file or folder of data, whose source is chosen by names (class folders, images, "
-     "YOLO, VOC, CIFAR, MNIST, .tar, .tfrecord, .rec, .mindrecord, data.mdb, .tsv, .csv, .jsonl, "
-     ".ndjson, .json of COCO, .npy, .npz), or a pipeline in quotes, of which only the source is "
-     "read. Every sample is read, and the headers of its images; images are not decoded (`sluice "
-     "verify` does that). The first 20 samples that cannot be read are listed with the reason, "
-     "and the exit status is 1 then.\n"
+     "YOLO, VOC, CIFAR, MNIST, shards, record files, lists, .json of COCO, .npy, .npz), or a "
+     "pipeline in quotes, of which only the source is read. Every sample is read, and the headers "
+     "of its images; images are not decoded (`sluice verify` does that). The first 20 samples that "
+     "cannot be read are listed with the reason, and the exit status is 1 then.\n"
      "\n"
      "The line of a column ends with the smallest and the largest value of whole numbers. Classes "
      "are counted by the column label, or else by the numbers that belong to boxes.\n",
