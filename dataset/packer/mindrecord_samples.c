@@ -15,8 +15,10 @@
 #include "mindrecord_writer.h"
 #include "status_int.h"
 
-/* A header has room for the pages of the largest file; a page for the largest sample. */
-enum { HEADER_SIZE = 1 << 20, PAGE_SIZE = 1 << 25, ROW_OVERHEAD = 32 };
+#include "tensor_int.h"
+/* Bytes around a value of a row at most, besides its name; of the page of a row that may have files
+ * of any size; of a header for its schema, and for each page. */
+enum { VALUE_OVERHEAD = 32, USUAL_PAGE = 1 << 25, SCHEMA_ROOM = 1 << 16, ROOM_OF_PAGE = 256 };
 
 typedef struct mindrecord_samples {
     const sample_file *file;
@@ -104,6 +106,66 @@ static const char *base_of(const char *path)
 }
 
 static sluice_status begin_file(mindrecord_samples *samples)
+/* ---- sizes of files -------------------------------------------------------------------------- */
+
+/* Bytes around the values of a row at most. */
+static uint64_t row_overhead(const kept_columns *kept)
+{
+    uint64_t bytes = VALUE_OVERHEAD;
+
+    for (uint32_t i = 0; i < kept->count; i++) {
+        bytes += VALUE_OVERHEAD + strlen(kept->columns[i].type.name);
+    }
+    return bytes;
+}
+
+/* Bytes of a row at most; UINT64_MAX: it has files of any size. */
+static uint64_t row_most(const kept_columns *kept)
+{
+    uint64_t bytes = row_overhead(kept);
+
+    for (uint32_t i = 0; i < kept->count; i++) {
+        size_t most = 0;
+
+        if (kept->columns[i].is_file || !sli_column_bytes(&kept->columns[i].type, &most)) {
+            return UINT64_MAX;
+        }
+        bytes += 2 * (uint64_t)most + most / 4; /* of u16 and u32, mindrecord_ints_pack() */
+    }
+    return bytes;
+}
+
+/*
+ * Chooses the size of a page: MindSpore reads files together only if their pages have one size, so
+ * it does not depend on the samples. It has room for each row, if rows have a limit, and is a small
+ * part of the file, in which all pages but the last one have this size.
+ */
+static uint64_t choose_page(const kept_columns *kept, uint64_t shard_bytes)
+{
+    const uint64_t most = row_most(kept);
+    uint64_t page = MINDRECORD_LEAST_PAGE;
+
+    while ((page < USUAL_PAGE && page < shard_bytes / 64) ||
+           (page < (most == UINT64_MAX ? USUAL_PAGE : MINDRECORD_MOST_PAGE) && page < most)) {
+        page *= 2;
+    }
+    return page;
+}
+
+/* Chooses the size of the header. Two pages of a kind have more bytes than one has room for. */
+static uint64_t choose_header(uint64_t page, uint64_t shard_bytes)
+{
+    const uint64_t most = SCHEMA_ROOM + 4 * (shard_bytes / page + 1) * ROOM_OF_PAGE;
+    uint64_t header = SCHEMA_ROOM;
+
+    while (header < most && header < MINDRECORD_MOST_HEADER) {
+        header *= 2;
+    }
+    return header;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
 {
     static const kept_value nothing[SLUICE_MAX_COLUMNS];
     const sample_file *file = samples->file;
@@ -119,8 +181,9 @@ static sluice_status begin_file(mindrecord_samples *samples)
     kept_records_values(file->kept, nothing, values);
     describe(file->kept, values, fields);
     if (st == SLUICE_OK) {
-        const mindrecord_schema schema = {fields, file->kept->count, description, HEADER_SIZE,
-                                          PAGE_SIZE};
+        const uint64_t page = choose_page(file->kept, file->shard_bytes);
+        const mindrecord_schema schema = {fields, file->kept->count, description,
+                                          choose_header(page, file->shard_bytes), page};
 
         st = mindrecord_writer_begin(&schema, file->fd, base_of(file->name), samples->part,
                                      &samples->writer);
@@ -154,9 +217,9 @@ static sluice_status open_file(const sample_file *file, void **writer_out)
 static sluice_status measure_sample(const kept_columns *kept, const kept_value *values,
                                     uint64_t *bytes_out)
 {
-    *bytes_out = ROW_OVERHEAD;
+    *bytes_out = row_overhead(kept);
     for (uint32_t i = 0; i < kept->count; i++) {
-        *bytes_out += values[i].size + ROW_OVERHEAD + strlen(kept->columns[i].type.name);
+        *bytes_out += values[i].size;
     }
     return SLUICE_OK;
 }
@@ -211,7 +274,6 @@ static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
 const sample_writer mindrecord_samples_writer = {
     .format = "mindrecord",
     .end = ".mindrecord",
-    .overhead = HEADER_SIZE + PAGE_SIZE,
     .is_nameless = true,
     .check = check_columns,
     .print_fields = kept_records_print,

@@ -379,7 +379,8 @@ static sluice_status make_room(pack_run *run, uint64_t position, const packed_sa
         st = finish_shard(run, position);
     }
     if (st == SLUICE_OK && !run->shard.is_open) {
-        st = pack_shard_begin(&run->shard, &run->folder, &run->kept, run->next_shard);
+        st = pack_shard_begin(&run->shard, &run->folder, &run->kept, run->shard_bytes,
+                              run->next_shard);
         run->next_shard += st == SLUICE_OK;
     }
     return st;

@@ -87,7 +87,7 @@ static sluice_status make_file(pack_shard *shard, const pack_folder *folder, uin
 }
 
 sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
-                               const kept_columns *kept, uint32_t number)
+                               const kept_columns *kept, uint64_t limit, uint32_t number)
 {
     sluice_status st;
 
@@ -108,6 +108,7 @@ sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
     shard->file.name = shard->name;
     shard->file.kept = kept;
     pack_lines_begin(&shard->lines);
+    shard->file.shard_bytes = limit;
     st = folder->writer->open(&shard->file, &shard->writer);
     if (st != SLUICE_OK) {
         pack_shard_drop(shard);

@@ -29,9 +29,12 @@ typedef struct pack_shard {
 enum { PACK_SHARD_NAME_SIZE = 40 };
 void pack_shard_name(uint32_t number, const char *end, char *name);
 
-/* Begins a shard of these columns, which are borrowed. Returns E_IO or E_NO_MEMORY on failure. */
+/*
+ * Begins a shard of these columns, which are borrowed; `limit` is sample_file.shard_bytes. Returns
+ * E_IO or E_NO_MEMORY on failure.
+ */
 sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
-                               const kept_columns *kept, uint32_t number);
+                               const kept_columns *kept, uint64_t limit, uint32_t number);
 
 /* Adds a sample to the archive and to the list. Returns E_IO or E_NO_MEMORY on failure. */
 sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sample *sample);

@@ -17,6 +17,7 @@ typedef struct sample_file {
     const char *path; /* of the temporary file, for messages */
     const char *name; /* the path that it will have */
     const kept_columns *kept;
+    uint64_t shard_bytes; /* limit on its bytes, unless it has a single sample */
 } sample_file;
 
 typedef struct sample_writer {

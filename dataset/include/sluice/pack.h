@@ -132,8 +132,8 @@ typedef struct sluice_pack_config {
                                     (EIO, ESTALE, ...), with the reason; false: it ends the pack
                                     with E_IO */
     uint32_t workers;          /**< threads that transcode; 0: chosen by cores and CPU quota */
-    uint64_t shard_bytes;  /**< largest size of a shard in bytes, unless it has a single sample; 0:
-                                2^30 */
+    uint64_t shard_bytes;  /**< largest size of a shard in bytes, unless it has a single sample; of
+                                a MindRecord file: of its samples. 0: 2^30 */
     uint64_t memory_bytes; /**< limit on the bytes of samples that wait to be written, not counting
                                 one per worker; 0: 2^28 */
     uint64_t max_pixels; /**< images with more, according to the header, are not decoded; 0: 100 000

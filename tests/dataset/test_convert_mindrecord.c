@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MindRecord files of conversions: their sizes. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dataset_kit.h"
+#include "list_kit.h"
+#include "mindrecord_kit.h"
+#include "mindrecord_writer.h"
+#include "pack_kit.h"
+#include "testing.h"
+
+#if defined(SLI_HAVE_SQLITE) && defined(SLI_HAVE_JANSSON)
+
+enum { SAMPLES = 12 };
+
+/* Converts a list to files with so many bytes. */
+static sluice_status convert(const char *folder, const char *list, uint64_t shard_bytes,
+                             sluice_pack_stats *stats)
+{
+    sluice_dataset *dataset = list_dataset(folder, list, "");
+    sluice_pack_config config = config_of(dataset, folder_named(folder, "out"));
+    sluice_status st;
+
+    config.format = "mindrecord";
+    config.shard_bytes = shard_bytes;
+    *stats = (sluice_pack_stats){.struct_size = sizeof(*stats)};
+    st = sluice_pack(&config, stats);
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
+/* Opens file `number`. */
+static void open_file(const char *folder, uint32_t number, mindrecord_file *file)
+{
+    char name[40];
+
+    snprintf(name, sizeof(name), "out/shard-%06u.mindrecord", number);
+    T_OK(mindrecord_file_open(t_path(folder, name), file));
+}
+
+/* Checks that files but the last have so many rows, and that all have pages of one size, as
+ * MindSpore needs to read them together. */
+static void check_files(const char *folder, uint32_t files, uint64_t rows, uint64_t page)
+{
+    for (uint32_t i = 0; i < files; i++) {
+        mindrecord_file file;
+
+        open_file(folder, i, &file);
+        T_EQ(file.header.page_size, page);
+        T_TRUE(i + 1 == files ? file.index.count <= rows : file.index.count == rows);
+        mindrecord_file_close(&file);
+    }
+}
+
+static void files_have_as_many_images_as_their_size_allows(void)
+{
+    const char *folder = t_folder();
+    char text[2000] = "image\tlabel\n";
+    sluice_pack_stats stats;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (uint32_t i = 0; i < SAMPLES; i++) {
+        char name[16];
+        char line[40];
+
+        snprintf(name, sizeof(name), "%u.ppm", i);
+        write_pair(folder, name, "m.pgm");
+        snprintf(line, sizeof(line), "%s\t%u\n", name, i);
+        strcat(text, line);
+    }
+    T_OK(convert(folder, text, 20000, &stats)); /* an image has 3.6 KB */
+    T_EQ(stats.shards, 3);
+    check_files(folder, 3, 5, 1 << 25);
+    make_empty(folder_named(folder, "out"));
+    T_OK(convert(folder, text, 1, &stats));
+    T_EQ(stats.shards, SAMPLES);
+    make_empty(folder_named(folder, "out"));
+    T_OK(convert(folder, text, 1 << 20, &stats));
+    T_EQ(stats.shards, 1);
+}
+
+/* Rows without files have a limit, so that small files have small pages. */
+static void files_of_numbers_are_not_larger_than_they_need(void)
+{
+    const char *folder = t_folder();
+    char text[8000] = "x:f64\tn:u32[100]\n";
+    sluice_pack_stats stats;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (uint32_t i = 0; i < 300; i++) {
+        strcat(text, "0.5\t1,2,3\n");
+    }
+    T_OK(convert(folder, text, 10000, &stats));
+    T_EQ(stats.shards, 4);
+    T_TRUE(stats.tar_bytes < 4 * 200000);
+    check_files(folder, 4, 84, 1 << 15); /* a row has 20 bytes, and at most 98 around them */
+    make_empty(folder_named(folder, "out"));
+    T_OK(convert(folder, "t:text[50000]\nabc\n", 10000, &stats));
+    check_files(folder, 1, 1, 1 << 17);
+    make_empty(folder_named(folder, "out"));
+    T_OK(convert(folder, "x:f64\n1\n", UINT64_C(1) << 36, &stats));
+    check_files(folder, 1, 1, 1 << 25);
+}
+
+#endif
+
+const t_test convert_mindrecord_tests[] = {
+#if defined(SLI_HAVE_SQLITE) && defined(SLI_HAVE_JANSSON)
+    T_TEST(files_have_as_many_images_as_their_size_allows),
+    T_TEST(files_of_numbers_are_not_larger_than_they_need),
+#endif
+    T_END,
+};
