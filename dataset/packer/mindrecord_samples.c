@@ -11,11 +11,12 @@
 
 #include "alloc_int.h"
 #include "descriptor_int.h"
+#include "error_int.h"
 #include "kept_records.h"
 #include "mindrecord_writer.h"
 #include "status_int.h"
-
 #include "tensor_int.h"
+
 /* Bytes around a value of a row at most, besides its name; of the page of a row that may have files
  * of any size; of a header for its schema, and for each page. */
 enum { VALUE_OVERHEAD = 32, USUAL_PAGE = 1 << 25, SCHEMA_ROOM = 1 << 16, ROOM_OF_PAGE = 256 };
@@ -105,7 +106,6 @@ static const char *base_of(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-static sluice_status begin_file(mindrecord_samples *samples)
 /* ---- sizes of files -------------------------------------------------------------------------- */
 
 /* Bytes around the values of a row at most. */
@@ -166,6 +166,7 @@ static uint64_t choose_header(uint64_t page, uint64_t shard_bytes)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+static sluice_status begin_file(mindrecord_samples *samples)
 {
     static const kept_value nothing[SLUICE_MAX_COLUMNS];
     const sample_file *file = samples->file;
@@ -228,10 +229,17 @@ static sluice_status add_sample(void *opaque, const char *key, const kept_value 
 {
     mindrecord_samples *samples = opaque;
     record_value of_row[SLUICE_MAX_COLUMNS];
+    sli_error error;
+    sluice_status st;
 
     (void)key; /* rows have their position only */
     kept_records_values(samples->file->kept, values, of_row);
-    return mindrecord_writer_add(samples->writer, of_row);
+    st = mindrecord_writer_add(samples->writer, of_row);
+    if (st == SLUICE_E_UNSUPPORTED) {
+        sli_error_take(st, &error);
+        st = sli_fail(st, "%.600s; --format webdataset keeps it", error.text);
+    }
+    return st;
 }
 
 /* Syncs the index, and gives it its name. */

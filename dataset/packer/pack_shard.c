@@ -11,6 +11,7 @@
 
 #include "alloc_int.h"
 #include "descriptor_int.h"
+#include "error_int.h"
 #include "log_int.h"
 #include "plain_file.h"
 #include "shard_index.h"
@@ -122,6 +123,12 @@ sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sa
 
     if (!pack_is_left_out(sample->fate)) {
         st = shard->folder->writer->add(shard->writer, key, sample->values.values);
+    }
+    if (st == SLUICE_E_UNSUPPORTED) {
+        sli_error error;
+
+        sli_error_take(st, &error);
+        return sli_fail(st, "cannot write the sample %.300s: %.700s", sample->name, error.text);
     }
     shard->bytes += sample->takes;
     pack_lines_add(&shard->lines, key, sample);

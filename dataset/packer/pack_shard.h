@@ -36,7 +36,8 @@ void pack_shard_name(uint32_t number, const char *end, char *name);
 sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
                                const kept_columns *kept, uint64_t limit, uint32_t number);
 
-/* Adds a sample to the archive and to the list. Returns E_IO or E_NO_MEMORY on failure. */
+/* Adds a sample to the archive and to the list. E_UNSUPPORTED: the format cannot have a value; the
+ * message names sample and column. Also returns E_IO and E_NO_MEMORY. */
 sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sample *sample);
 
 /*

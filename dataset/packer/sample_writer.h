@@ -43,7 +43,8 @@ typedef struct sample_writer {
     sluice_status (*measure)(const kept_columns *kept, const kept_value *values,
                              uint64_t *bytes_out);
 
-    /* Adds a sample; `key` is its position in digits. Returns E_IO or E_NO_MEMORY. */
+    /* Adds a sample; `key` is its position in digits. E_UNSUPPORTED: the format cannot have a
+     * value; the message names the column. Also returns E_IO and E_NO_MEMORY. */
     sluice_status (*add)(void *writer, const char *key, const kept_value *values);
 
     /* Ends the file and syncs it. Returns E_IO or E_NO_MEMORY. */

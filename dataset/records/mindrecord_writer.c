@@ -134,6 +134,26 @@ static bool is_full(const mindrecord_writer *writer, size_t page, size_t size)
     return writer->header.pages[page].size + size > writer->header.page_size;
 }
 
+/* Refuses a row that no page has room for. The message names its largest column. */
+static sluice_status check_size(const mindrecord_writer *writer, const record_value *values)
+{
+    const mindrecord_row *row = &writer->row;
+    const size_t size = row->raw_size > row->blob_size ? row->raw_size : row->blob_size;
+    uint32_t most = 0;
+
+    if (size <= writer->header.page_size) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 1; i < writer->layout.count; i++) {
+        most = values[i].size > values[most].size ? i : most;
+    }
+    return sli_fail(SLUICE_E_UNSUPPORTED,
+                    "the column %.60s has %zu bytes; a row of MindRecord must have at most %" PRIu64
+                    " (the size of a page), and this one has %zu",
+                    writer->layout.columns[most].name, values[most].size, writer->header.page_size,
+                    size);
+}
+
 /* Begins pages that have room for the row. A row group lies in one raw and one blob page. */
 static sluice_status make_room(mindrecord_writer *writer)
 {
@@ -142,14 +162,8 @@ static sluice_status make_room(mindrecord_writer *writer)
     const bool needs_raw =
         header->page_count == 0 || is_full(writer, writer->raw_page, row->raw_size);
     const bool needs_blob = needs_raw || is_full(writer, writer->blob_page, row->blob_size);
-    const size_t largest = row->raw_size > row->blob_size ? row->raw_size : row->blob_size;
     sluice_status st = SLUICE_OK;
 
-    if (largest > header->page_size) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "a row of %zu bytes does not fit into a page of %" PRIu64, largest,
-                        header->page_size);
-    }
     if (needs_raw) {
         st = add_page(writer, true, &writer->raw_page);
     }
@@ -181,6 +195,7 @@ sluice_status mindrecord_writer_add(mindrecord_writer *writer, const record_valu
     mindrecord_page *raw;
     mindrecord_page *blob;
 
+    st = st == SLUICE_OK ? check_size(writer, values) : st;
     st = st == SLUICE_OK ? make_room(writer) : st;
     if (st != SLUICE_OK) {
         return st;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MindRecord files of conversions: their sizes. */
+/* MindRecord files of conversions: their sizes, and rows that are too large. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dataset_kit.h"
 #include "list_kit.h"
@@ -103,12 +104,33 @@ static void files_of_numbers_are_not_larger_than_they_need(void)
     check_files(folder, 1, 1, 1 << 25);
 }
 
+/* An image of more bytes than a page has. */
+static void a_row_larger_than_a_page_is_named(void)
+{
+    static const char header[] = "P6 4000 3000 255\n"; /* and 36,000,000 bytes */
+    const char *folder = t_folder();
+    const char *image = t_path(folder, "large.ppm");
+    sluice_pack_stats stats;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_pair(folder, "a.ppm", "m.pgm");
+    t_write_file(image, header, strlen(header));
+    T_EQ(truncate(image, 36000000 + (off_t)strlen(header)), 0);
+    T_STATUS(convert(folder, "image\tid:i32\na.ppm\t1\nlarge.ppm\t2\n", 1 << 20, &stats),
+             SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "cannot write the sample large.ppm: the column image has "
+                                    "36000017 bytes; a row of MindRecord must have at most "
+                                    "33554432");
+    T_CONTAINS(sluice_last_error(), "--format webdataset keeps it");
+}
+
 #endif
 
 const t_test convert_mindrecord_tests[] = {
 #if defined(SLI_HAVE_SQLITE) && defined(SLI_HAVE_JANSSON)
     T_TEST(files_have_as_many_images_as_their_size_allows),
     T_TEST(files_of_numbers_are_not_larger_than_they_need),
+    T_TEST(a_row_larger_than_a_page_is_named),
 #endif
     T_END,
 };

@@ -437,7 +437,9 @@ static void large_rows_and_bad_sizes_are_refused(void)
 
     T_OK(begin(&schema, path, index, &fd, &writer));
     T_STATUS(mindrecord_writer_add(writer, &value), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "a row of 40008 bytes");
+    T_CONTAINS(sluice_last_error(), "the column data has 40000 bytes; a row of MindRecord must "
+                                    "have at most 32768 (the size of a "
+                                    "page), and this one has 40008");
     mindrecord_writer_close(writer);
     close(fd);
     schema.page_size = 1000;

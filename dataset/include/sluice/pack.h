@@ -195,9 +195,9 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
  *          packs into the folder; E_IO a file, which is named, cannot be read or written; finished
  *          shards remain. Also E_IO, with stats_out->complete: the pack is complete except for
  *          LEFT_FAULT samples; E_UNSUPPORTED the library was built without libarchive, or the
- *          format cannot keep a column, which is named; E_NO_MEMORY; errors of opening the
- *          dataset.
- * Threads: any, one pack for a folder. All threads that it starts have ended when it returns.
+ *          format cannot keep a column, or the value of one in a sample, which are named;
+ * E_NO_MEMORY; errors of opening the dataset. Threads: any, one pack for a folder. All threads that
+ * it starts have ended when it returns.
  */
 SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
                                              sluice_pack_stats *stats_out);
