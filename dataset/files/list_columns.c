@@ -449,6 +449,7 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
             return true;
         }
         info->rows = schema->column_count + 1;
+        info->is_text = strcmp(words->word, "text") == 0;
         return add_length(columns, field, words->name);
     }
     return false;

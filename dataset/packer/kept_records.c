@@ -41,7 +41,8 @@ sluice_status kept_records_check(const kept_columns *kept, const char *format)
     return SLUICE_OK;
 }
 
-static bool is_text(const kept_column *column)
+/* True for a text, and for bytes that are one string. */
+static bool is_string(const kept_column *column)
 {
     return column->type.dtype == SLUICE_U8 && column->type.rank == 1 && kept_is_ragged(column) &&
            column->owner < 0 && column->info.role == ROLE_PLAIN;
@@ -75,9 +76,10 @@ static void print_kind(const kept_column *column, sli_text *text)
         column->info.role == ROLE_BOXES || column->info.role == ROLE_POINTS; /* 4 or 2 numbers */
 
     sli_text_add(text, "%s",
-                 role != NULL      ? role
-                 : is_text(column) ? "text"
-                                   : sluice_dtype_name(type->dtype));
+                 role != NULL           ? role
+                 : !is_string(column)   ? sluice_dtype_name(type->dtype)
+                 : column->info.is_text ? "text"
+                                        : "bytes");
     if (kept_is_ragged(column)) {
         sli_text_add(text, "[%" PRIu64 "]", type->shape[0]);
     }
@@ -120,8 +122,8 @@ void kept_records_values(const kept_columns *kept, const kept_value *values,
 
         *value = (record_value){
             .kind = RECORD_BYTES, .count = 1, .data = values[i].data, .size = values[i].size};
-        if (is_text(column)) {
-            value->kind = RECORD_TEXT;
+        if (is_string(column)) {
+            value->kind = column->info.is_text ? RECORD_TEXT : RECORD_BYTES;
         } else if (!kept_is_image(column)) {
             value->kind = RECORD_NUMBERS;
             value->dtype = type->dtype;

@@ -40,10 +40,8 @@ static web_form form_of(const kept_column *column)
 
     return column->is_file                                ? FORM_FILE
            : type->dtype == SLUICE_I32 && type->rank == 0 ? FORM_NUMBER
-           : type->dtype == SLUICE_U8 && type->rank == 1 && kept_is_ragged(column) &&
-                   column->owner < 0 && column->info.role == ROLE_PLAIN
-               ? FORM_TEXT
-               : FORM_ARRAY;
+           : column->info.is_text                         ? FORM_TEXT
+                                                          : FORM_ARRAY; /* also bytes */
 }
 
 static sluice_status cannot_keep(const char *name, const char *why)

@@ -8,6 +8,7 @@
 #include "error_int.h"
 #include "mindrecord_ints.h"
 #include "mindrecord_map.h"
+#include "printable_int.h"
 #include "record_numbers.h"
 #include "status_int.h"
 
@@ -38,6 +39,29 @@ static sluice_status check_shape(const mindrecord_field *field, const record_val
                           product);
 }
 
+/* Checks that a text is UTF-8: MindSpore refuses other strings, or changes them. */
+static sluice_status check_text(const record_value *value)
+{
+    const char *text = value->data;
+    size_t length;
+
+    if (value->size > UINT32_MAX) {
+        return sli_fail(SLUICE_E_UNSUPPORTED, "a text has more than 2^32 - 1 bytes");
+    }
+    for (size_t i = 0; i < value->size; i += length) {
+        char one[5] = "";
+
+        memcpy(one, text + i, value->size - i < 4 ? value->size - i : 4);
+        length = sli_utf8_length(one);
+        if (length == 0) {
+            return sli_fail(SLUICE_E_UNSUPPORTED,
+                            "byte %zu of a text is not UTF-8, which strings of MindRecord must be",
+                            i + 1);
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status check_value(const mindrecord_field *field, const record_value *value)
 {
     if (value->kind != field->kind ||
@@ -50,12 +74,10 @@ static sluice_status check_value(const mindrecord_field *field, const record_val
                    ? check_shape(field, value)
                    : sli_fail(SLUICE_E_UNSUPPORTED, "an array has more than 2^32 - 1 elements");
     }
-    if (field->kind == RECORD_TEXT && value->size > UINT32_MAX) {
-        return sli_fail(SLUICE_E_UNSUPPORTED, "a text has more than 2^32 - 1 bytes");
+    if (value->count != 1) {
+        return sli_fail(SLUICE_E_CORRUPT, "%" PRIu64 " values must be one", value->count);
     }
-    return value->count == 1
-               ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "%" PRIu64 " values must be one", value->count);
+    return field->kind == RECORD_TEXT ? check_text(value) : SLUICE_OK;
 }
 
 static sluice_status check_values(const mindrecord_layout *layout, const record_value *values)

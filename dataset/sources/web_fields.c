@@ -35,6 +35,16 @@ static web_kind kind_of(const char *field)
                                        : WEB_BYTES;
 }
 
+/* True if the field is a text by its extension, for the readers of WebDataset. */
+static bool is_text(const web_field *field)
+{
+    const char *dot = strrchr(field->field, '.');
+    const char *end = dot != NULL ? dot + 1 : field->field;
+
+    return field->kind == WEB_BYTES && (sli_same_word(end, "txt") || sli_same_word(end, "text") ||
+                                        sli_same_word(end, "transcript"));
+}
+
 bool web_field_has_length(const web_field *field)
 {
     return field->most > 0 && field->rows_of < 0;
@@ -450,6 +460,7 @@ static sluice_status add_columns(const web_field *field, const sluice_column *ty
         return SLUICE_OK;
     }
     info->rows = field->column + 2;
+    info->is_text = is_text(field);
     column[1] = (sluice_column){.dtype = SLUICE_I32};
     return snprintf(column[1].name, sizeof(column[1].name), "%s_length", field->name) <
                    (int)sizeof(column[1].name)

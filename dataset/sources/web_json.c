@@ -68,6 +68,7 @@ void web_json_schema(const web_json *json, stage_schema *schema)
         if (from->role == ROLE_BOXES || from->role == ROLE_POINTS) {
             info->length = json->at[from->length];
         }
+        info->is_text = from->is_text;
         info->rows = from->rows > 0 ? json->at[from->rows - 1] + 1 : 0;
         info->tied_to = from->role == ROLE_TIED ? json->at[from->tied_to] : info->tied_to;
     }

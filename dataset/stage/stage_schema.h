@@ -61,6 +61,7 @@ typedef struct column_info {
     uint32_t rows; /* ragged plain columns: 1 + the buffer of NAME_length, the number of rows; the
                       rows from there on are zero. 0: all rows may have values */
     bool counts_boxes; /* the number of boxes of a column of the source */
+    bool is_text;      /* ragged plain columns of u8: the source says that they are UTF-8 */
     uint32_t counted;  /* plain columns: 1 + the buffer of the column with their number of rows, if
                           that column was renamed or changed; 0: it is NAME_length */
 } column_info;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MindRecord files of conversions: their sizes, and rows that are too large. */
+/* MindRecord files of conversions: their sizes, rows that are too large, bytes and texts. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -124,6 +124,41 @@ static void a_row_larger_than_a_page_is_named(void)
     T_CONTAINS(sluice_last_error(), "--format webdataset keeps it");
 }
 
+/* MindSpore decodes strings as UTF-8, so bytes are no strings. */
+static void bytes_are_bytes_and_texts_are_strings(void)
+{
+    const char *folder = t_folder();
+    const char *list = "b:u8[5]\tt:text[9]\n255,0,128\tna\xC3\xAFve\n\t\n";
+    mindrecord_file file;
+    sluice_pack_stats stats;
+    tape want;
+    tape got;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    T_OK(convert(folder, list, 1 << 20, &stats));
+    open_file(folder, 0, &file);
+    T_EQ(mindrecord_find_column(&file.header, "b")->type, MINDRECORD_BYTES);
+    T_EQ(mindrecord_find_column(&file.header, "t")->type, MINDRECORD_STRING);
+    mindrecord_file_close(&file);
+    want = record_own(parsedf("image_list %s/list.tsv | batch 1", folder), &one_worker);
+    got = record_own(parsedf("mindrecord %s/out | batch 1", folder), &one_worker);
+    check_equal_tapes(&got, &want, "bytes");
+    free(want.bytes);
+    free(got.bytes);
+}
+
+static void texts_that_are_not_utf_8_are_named(void)
+{
+    const char *folder = t_folder();
+    sluice_pack_stats stats;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    T_STATUS(convert(folder, "t:text[9]\nna\xC3\xAFve\nna\xEFve\n", 1 << 20, &stats),
+             SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(),
+               "cannot write the sample 1: the column t: byte 3 of a text is not UTF-8");
+}
+
 #endif
 
 const t_test convert_mindrecord_tests[] = {
@@ -131,6 +166,8 @@ const t_test convert_mindrecord_tests[] = {
     T_TEST(files_have_as_many_images_as_their_size_allows),
     T_TEST(files_of_numbers_are_not_larger_than_they_need),
     T_TEST(a_row_larger_than_a_page_is_named),
+    T_TEST(bytes_are_bytes_and_texts_are_strings),
+    T_TEST(texts_that_are_not_utf_8_are_named),
 #endif
     T_END,
 };
