@@ -52,7 +52,9 @@ printf 'image\n%s\n%s\n' "$formats/jp2-rgb.jp2" "$formats/alpha.ppm" >"$tmp/jp2.
 if "$sluice" --version | grep -q "modules.* jp2"; then
     for format in tfrecord mindrecord; do
         "$sluice" --version | grep -q "sqlite on" || [ $format = tfrecord ] || continue
-        expect "a JPEG 2000 file is left out of records, $format" 0 convert "image_list $tmp/jp2.tsv" "$tmp/jp2-$format" --format $format
+        expect "a JPEG 2000 file is left out of records, $format" 1 convert "image_list $tmp/jp2.tsv" "$tmp/jp2-$format" --format $format
+        check "... as an error that names it" err_has 'convert: .* lacks 1 of 2 samples, the first: .*jp2-rgb.jp2: .*decoded only by its name'
+        check "... and not as complete" out_has ': 1 of 2 samples in 1 shards, 1 left out$'
         check "... by name" grep -q 'jp2-rgb.jp2.*decoded only by its name' "$tmp/jp2-$format/pack.json"
     done
     expect "... and kept in shards" 0 convert "image_list $tmp/jp2.tsv" "$tmp/jp2-web" --format webdataset
@@ -321,7 +323,8 @@ fi
 def chunk(n, d): return struct.pack(">I", len(d)) + n + d + struct.pack(">I", zlib.crc32(n + d))
 open(sys.argv[1], "wb").write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", 60, 40, 8, 2, 0, 0, 0)) +
     chunk(b"IDAT", zlib.compress((b"\0" + b"\x10\x80\xff" * 60) * 40)) + chunk(b"IEND", b""))' "$odd/a.b/flat.png"
-expect "odd files are packed" 0 pack "$odd" "$tmp/odd-pack" --json --verify
+expect "odd files are packed but for those that cannot be" 1 pack "$odd" "$tmp/odd-pack" --json --verify
+check "... which is an error" json "j['status'] == 'E_CORRUPT' and j['complete'] and 'lacks 4 of' in j['error']"
 check "... each with its fate" json "j['fates'].get('left_no_image') == 3 and j['fates'].get('left_unreadable') == 1 and j['fates'].get('kept_corrupt') == 2 and j['fates']['transcoded'] >= 2 and len(j['problems']) >= 5"
 sed 's/.*"problems"://' "$tmp/out" >"$tmp/problems"
 check "... and its name" json "any(p['name'] == 'a.b/cut.jpg' and p['fate'] == 'kept_corrupt' and 'remature' in p['why'] for p in j['problems'])"
@@ -338,7 +341,7 @@ expect "verify finds both that are" 1 verify "$tmp/odd-pack"
 check "... and none besides" out_has '; 2 problems'
 expect "and in the folder" 1 verify "$odd" --json
 check "... all that are bad" json "j['problem_count'] == 6"
-expect "resumed, the counts are the same" 0 pack "$odd" "$tmp/odd-pack" --json
+expect "resumed, the counts are the same" 1 pack "$odd" "$tmp/odd-pack" --json
 sed 's/.*"problems"://' "$tmp/out" >"$tmp/problems2"
 check "... and so are all names and causes" cmp "$tmp/problems" "$tmp/problems2"
 check "... and the problems" json "j['resumed'] == j['done'] and len(j['problems']) >= 5 and j['fates']['left_no_image'] == 3"

@@ -105,7 +105,8 @@ const cli_command cli_commands[] = {
      "is refused by its name.\n"
      "\n"
      "The same options give the same bytes. An interrupted conversion continues after its last "
-     "complete file when the same command is run again.\n",
+     "complete file when the same command is run again. Samples that cannot be read or opened are "
+     "left out and named, and the exit status is 1.\n",
      "  --format FORMAT    webdataset, tfrecord, mindrecord or npy\n"
      "  -f FILE            a file that holds the pipeline, instead of SRC\n"
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
@@ -153,7 +154,8 @@ const cli_command cli_commands[] = {
      "as pixels of one size stay pixels, .npy, without --quality, --raw and the like.\n"
      "\n"
      "The same options give the same bytes. An interrupted pack continues after its last "
-     "complete shard when the same command is run again.\n"
+     "complete shard when the same command is run again. Samples that cannot be read or are not "
+     "images are left out and named, and the exit status is 1.\n"
      "\n"
      "A file that cannot be read because the disk, the file server or the process fails (EIO, "
      "ESTALE, too many open files) is retried for some seconds, then ends the pack with exit "

@@ -221,6 +221,33 @@ static bool is_lossy(const pack *p)
            (p->stats.fates[SLUICE_PACK_RAW] > 0 && p->max_side > 0);
 }
 
+/* Number of samples that are in no shard. */
+static uint64_t count_left_out(const pack *p)
+{
+    return p->stats.done - p->stats.written;
+}
+
+/* Reports samples that a complete pack lacks as an error, as `verify` does. Returns the exit code.
+ */
+static int fail_left_out(pack *p)
+{
+    uint32_t first = 0;
+
+    while (first < p->problem_count &&
+           strncmp(sluice_pack_fate_name(p->problems[first].fate), "left_", 5) != 0) {
+        first++;
+    }
+    cli_error("%s: %s lacks %" PRIu64 " of %" PRIu64 " samples%s%s%s%s; pack.json and the lists "
+              "(.tsv) beside the shards name them",
+              p->command, p->folder, count_left_out(p), p->stats.samples,
+              first < p->problem_count ? ", the first: " : "",
+              first < p->problem_count ? p->problems[first].text : "",
+              first < p->problem_count ? ": " : "",
+              first < p->problem_count ? p->problems[first].why : "");
+    p->status = SLUICE_E_CORRUPT;
+    return cli_exit_code(p->status);
+}
+
 /* Prints the cost of restart markers for decoders that read whole files, measured on ImageNet. */
 static void say_price(const pack *p)
 {
@@ -250,10 +277,14 @@ static void print_text(const pack *p)
     if (s->samples > 0) { /* 0 for a stream: its length is unknown */
         printf(" of %" PRIu64, s->samples);
     }
-    printf(" samples in %" PRIu32 " shards, %s", s->shards,
-           !s->complete  ? "not complete"
-           : is_lossy(p) ? "complete, lossy"
-                         : "complete, lossless");
+    printf(" samples in %" PRIu32 " shards", s->shards);
+    if (s->complete && count_left_out(p) > 0) {
+        printf(", %" PRIu64 " left out%s", count_left_out(p), is_lossy(p) ? ", lossy" : "");
+    } else {
+        printf(", %s", !s->complete  ? "not complete"
+                       : is_lossy(p) ? "complete, lossy"
+                                     : "complete, lossless");
+    }
     if (p->config.drop != NULL) {
         printf(", without the columns %s (--drop)", p->config.drop);
     }
@@ -363,6 +394,8 @@ static int run(pack *p, sluice_stop *stop)
     } else if (p->status == SLUICE_STOPPED) {
         cli_error("%s: stopped; run the same command again to continue after shard %" PRIu32,
                   p->command, p->stats.shards);
+    } else if (count_left_out(p) > 0) {
+        code = fail_left_out(p);
     }
     if (begun && p->json) {
         print_json(p, p->status < 0 ? cli_said() : NULL);
