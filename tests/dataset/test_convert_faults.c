@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Conversions and packs of all columns: without memory, of columns that fail, and of other folders.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "alloc_int.h"
 #include "dataset_kit.h"
 #include "fault_kit.h"
 #include "list_kit.h"
-#include "mindrecord_writer.h"
 #include "pack_kit.h"
 #include "tar_kit.h"
 #include "testing.h"
@@ -19,12 +16,6 @@
 enum { LINES = 4 };
 
 static const char *const formats[] = {NULL, "webdataset", "tfrecord", "mindrecord"};
-
-static bool can_write(const char *format)
-{
-    return format == NULL || strcmp(format, "mindrecord") != 0 ||
-           mindrecord_writer_check() == SLUICE_OK;
-}
 
 /* A list of images, masks, boxes, texts and numbers. */
 static sluice_dataset *write_set(const char *folder)
@@ -59,7 +50,7 @@ static void want_of_memory_ends_a_conversion_that_can_go_on(void)
         sluice_pack_config config = config_of(dataset, whole);
         sluice_status st = SLUICE_E_NO_MEMORY;
 
-        if (!can_write(formats[i])) {
+        if (!can_convert(formats[i])) {
             continue;
         }
         make_empty(whole);
@@ -114,55 +105,6 @@ static void want_of_memory_ends_the_reading_of_columns(void)
     T_OK(st);
 }
 
-/* The end of a process, after so many samples. */
-static void kill_after(const sluice_pack_stats *stats, void *user)
-{
-    if (stats->done - stats->resumed == *(const uint64_t *)user) {
-        (void)raise(SIGKILL);
-    }
-}
-
-/* A shard for each sample: killed at every one of them, a conversion comes to the same bytes. */
-static void kills_do_not_change_the_bytes(void)
-{
-    const char *folder = t_folder();
-    sluice_dataset *dataset = write_set(folder);
-
-    T_NEEDS(can_pack(), "no libarchive");
-    for (size_t i = 0; i < COUNT(formats); i++) {
-        const char *whole = folder_named(folder, "whole");
-        const char *broken = folder_named(folder, "broken");
-        sluice_pack_config config = config_of(dataset, whole);
-
-        if (!can_write(formats[i])) {
-            continue;
-        }
-        make_empty(whole);
-        config.format = formats[i];
-        config.shard_bytes = 1;
-        T_OK(sluice_pack(&config, NULL));
-        config.folder = broken;
-        for (uint64_t after = 1; after <= LINES; after++) {
-            pid_t child;
-            int status = 0;
-
-            make_empty(broken);
-            child = fork();
-            T_TRUE(child >= 0);
-            if (child == 0) {
-                config.progress = kill_after;
-                config.user = &after;
-                _exit(sluice_pack(&config, NULL) == SLUICE_OK ? 1 : 2);
-            }
-            T_EQ(waitpid(child, &status, 0), child);
-            T_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-            T_OK(sluice_pack(&config, NULL));
-            T_TRUE(same_folders(whole, broken));
-        }
-    }
-    sluice_dataset_destroy(dataset);
-}
-
 /* A mask that cannot be read leaves its sample out, with its column in the reason. */
 static void a_bad_mask_leaves_its_sample_out(void)
 {
@@ -178,7 +120,7 @@ static void a_bad_mask_leaves_its_sample_out(void)
         sluice_pack_stats stats = {.struct_size = sizeof(stats)};
         char command[900];
 
-        if (!can_write(formats[i])) {
+        if (!can_convert(formats[i])) {
             continue;
         }
         make_empty(packed);
@@ -229,7 +171,6 @@ static void a_folder_holds_one_format(void)
 const t_test convert_faults_tests[] = {
     T_TEST(want_of_memory_ends_a_conversion_that_can_go_on),
     T_TEST(want_of_memory_ends_the_reading_of_columns),
-    T_TEST(kills_do_not_change_the_bytes),
     T_TEST(a_bad_mask_leaves_its_sample_out),
     T_TEST(a_folder_holds_one_format),
     T_END,

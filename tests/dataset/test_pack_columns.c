@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which columns a pack has: all but those that the caller leaves out. */
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "dataset_kit.h"
 #include "list_kit.h"
 #include "pack_kit.h"
+#include "source_kit.h"
+#include "source_sets.h"
 #include "testing.h"
 
 static const char two_images[] =
@@ -159,6 +162,96 @@ static void a_label_of_any_type_is_kept(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Overwrites the bytes of a shard where `text` is first. */
+static void damage(const char *path, const char *text)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(path, "r+b");
+    size_t size;
+    uint8_t *at;
+
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    at = memmem(bytes, size, text, strlen(text));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    T_EQ(fseek(file, (long)(at - (uint8_t *)bytes), SEEK_SET), 0);
+    T_TRUE(fwrite("damaged", 1, 7, file) == 7);
+    T_EQ(fclose(file), 0);
+}
+
+static void verify_reads_every_column(void)
+{
+    static const char *const formats[] = {NULL, "webdataset", "tfrecord"};
+    const char *folder = t_folder();
+    char source[600];
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_box_list(folder);
+    snprintf(source, sizeof(source), "image_list %s/list.tsv", folder);
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        const char *packed = folder_named(folder, "packed");
+        sluice_dataset *dataset = parsed(source);
+        sluice_pack_config config = config_of(dataset, packed);
+
+        make_empty(packed);
+        config.format = formats[i];
+        config.shard_bytes = 1 << 20;
+        T_OK(sluice_pack(&config, NULL));
+        T_EQ(problems_of(packed), 0);
+        damage(t_path(packed, i == 2 ? "shard-000000.tfrecord" : "shard-000000.tar"),
+               i == 2 ? "caption" : "\x93NUMPY");
+        T_TRUE(problems_of(packed) > 0);
+        sluice_dataset_destroy(dataset);
+    }
+}
+
+/* pack.json is written last; pack.txt has the columns before. */
+static void columns_of_a_pack_that_is_not_complete_are_known(void)
+{
+    const char *folder = t_folder();
+    const char *packed = folder_named(folder, "packed");
+    sluice_dataset *dataset;
+    sluice_dataset *read;
+    sluice_pack_config config;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_box_list(folder);
+    dataset = parsedf("image_list %s/list.tsv", folder);
+    config = config_of(dataset, packed);
+    T_OK(sluice_pack(&config, NULL));
+    T_EQ(unlink(t_path(packed, "pack.json")), 0);
+    read = parsedf("webdataset %s fields=auto", packed);
+    check_same_columns(dataset, read);
+    sluice_dataset_destroy(read);
+    sluice_dataset_destroy(dataset);
+}
+
+/* A path alone stands for all columns, so nothing is lost when it is converted again. */
+static void the_path_of_a_pack_is_read_with_all_columns(void)
+{
+    const char *folder = t_folder();
+    const char *packed = folder_named(folder, "packed");
+    sluice_dataset *dataset;
+    sluice_dataset *read = NULL;
+    sluice_pack_config config;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_box_list(folder);
+    dataset = parsedf("image_list %s/list.tsv", folder);
+    config = config_of(dataset, packed);
+    T_OK(sluice_pack(&config, NULL));
+    T_OK(sluice_dataset_parse_path(packed, &read));
+    check_same_columns(dataset, read);
+    sluice_dataset_destroy(read);
+    make_empty(packed);
+    config.drop = "mask,boxes,c,other,caption,id";
+    T_OK(sluice_pack(&config, NULL));
+    T_OK(sluice_dataset_parse_path(packed, &read)); /* with the checksums of its index */
+    T_TRUE(strstr(described(read), "fields") == NULL);
+    sluice_dataset_destroy(read);
+    sluice_dataset_destroy(dataset);
+}
+
 const t_test pack_columns_tests[] = {
     T_TEST(what_cannot_be_left_out_is_named_before_anything_is_written),
     T_TEST(the_columns_are_in_the_summary),
@@ -166,5 +259,8 @@ const t_test pack_columns_tests[] = {
     T_TEST(classes_go_with_the_label),
     T_TEST(the_last_class_may_lack_its_line_feed),
     T_TEST(a_label_of_any_type_is_kept),
+    T_TEST(verify_reads_every_column),
+    T_TEST(columns_of_a_pack_that_is_not_complete_are_known),
+    T_TEST(the_path_of_a_pack_is_read_with_all_columns),
     T_END,
 };

@@ -2,8 +2,10 @@
 #include "pack_kit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "dataset_kit.h"
+#include "mindrecord_writer.h"
 #include "tar_writer.h"
 #include "testing.h"
 
@@ -73,4 +75,21 @@ void stop_after(const sluice_pack_stats *stats, void *user)
     if (++s->seen == s->after) {
         sluice_stop_request(s->stop);
     }
+}
+
+uint64_t problems_of(const char *folder)
+{
+    sluice_verify_config check;
+    sluice_verify_stats stats = {.struct_size = sizeof(stats)};
+
+    sluice_verify_config_init(&check);
+    check.path = folder;
+    T_TRUE(sluice_pack_verify(&check, &stats) == (stats.problems > 0 ? SLUICE_E_CORRUPT : 0));
+    return stats.problems;
+}
+
+bool can_convert(const char *format)
+{
+    return can_pack() && (format == NULL || strcmp(format, "mindrecord") != 0 ||
+                          mindrecord_writer_check() == SLUICE_OK);
 }

@@ -4,6 +4,7 @@
 #define SLUICE_PACK_KIT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <sluice/pack.h>
 
@@ -11,6 +12,9 @@ enum { PACK_SAMPLES = 24 };
 
 /* Was the library built with what packing needs? */
 bool can_pack(void);
+
+/* The same of a conversion; NULL: a pack. */
+bool can_convert(const char *format);
 
 /* A folder of pictures, some of which are none, shuffled. */
 sluice_dataset *pictures(const char *folder);
@@ -34,5 +38,8 @@ typedef struct stopper {
 
 /* A progress function, whose user is a stopper. */
 void stop_after(const sluice_pack_stats *stats, void *user);
+
+/* Verifies a folder. Returns the number of problems. */
+uint64_t problems_of(const char *folder);
 
 #endif

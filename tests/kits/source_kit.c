@@ -96,3 +96,27 @@ int open_files(void)
     }
     return count;
 }
+
+void check_same_columns(const sluice_dataset *want, const sluice_dataset *got)
+{
+    const stage_schema *a = &want->source_schema;
+    const stage_schema *b = &got->source_schema;
+
+    T_EQ(b->column_count, a->column_count);
+    T_EQ(b->image, a->image);
+    for (uint32_t i = 0; i < a->column_count; i++) {
+        const column_info *x = &a->infos[i];
+        const column_info *y = &b->infos[i];
+
+        T_STR(b->columns[i].name, a->columns[i].name);
+        T_EQ(b->columns[i].dtype, a->columns[i].dtype);
+        T_EQ(b->columns[i].rank, a->columns[i].rank);
+        T_EQ(memcmp(b->columns[i].shape, a->columns[i].shape, sizeof(a->columns[i].shape)), 0);
+        T_EQ(y->role, x->role);
+        T_EQ(y->in_parts, x->in_parts);
+        T_EQ(y->is_tied, x->is_tied);
+        T_EQ(y->numbers_mask, x->numbers_mask);
+        T_EQ(schema_owner(b, i), schema_owner(a, i));
+        T_EQ(schema_length_buffer(b, i), schema_length_buffer(a, i));
+    }
+}

@@ -21,6 +21,9 @@ void check_read_fails(const sluice_dataset *dataset, uint64_t index, sluice_stat
 /* The name of a class. */
 void check_class(sluice_dataset *dataset, int32_t label, const char *want);
 
+/* Checks that two sources give the same columns, with their roles. */
+void check_same_columns(const sluice_dataset *want, const sluice_dataset *got);
+
 /* Opens a dataset, and returns what was logged; good until the next call. */
 const char *log_of_opening(sluice_dataset *dataset);
 
