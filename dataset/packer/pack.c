@@ -172,7 +172,8 @@ static sluice_status print_options(const pack_run *run, char **text_out)
     if (run->config->drop != NULL && run->config->drop[0] != '\0') {
         sli_text_add(&text, "drop %s\n", run->config->drop);
     }
-    if (!kept_columns_are_usual(&run->kept)) { /* of others an earlier version wrote no line */
+    if (run->config->format != NULL || !kept_columns_are_usual(&run->kept)) {
+        /* of other packs an earlier version wrote no line */
         sli_text_add(&text, PACK_FIELDS " ");
         run->folder.writer->print_fields(&run->kept, &text);
         sli_text_add(&text, "\n");

@@ -226,6 +226,31 @@ static void columns_of_a_pack_that_is_not_complete_are_known(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Also those of image and label alone. */
+static void columns_of_conversions_are_in_pack_txt(void)
+{
+    static const char *const with[] = {"webdataset", "tfrecord", "mindrecord"};
+    static const char *const fields[] = {"\nfields image:jpg/png/",
+                                         "\nfields image:image@image,label",
+                                         "\nfields image:image@image,label"};
+    const char *folder = t_folder();
+    sluice_dataset *dataset;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    write_class_folders(folder);
+    dataset = parsedf("image_folder %s", folder);
+    for (size_t i = 0; i < COUNT(with); i++) {
+        sluice_pack_config config = config_of(dataset, folder_named(t_folder(), "out"));
+
+        config.format = with[i];
+        if (can_convert(with[i])) {
+            T_OK(sluice_pack(&config, NULL));
+            T_TRUE(file_has(config.folder, "pack.txt", fields[i]));
+        }
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 /* A path alone stands for all columns, so nothing is lost when it is converted again. */
 static void the_path_of_a_pack_is_read_with_all_columns(void)
 {
@@ -261,6 +286,7 @@ const t_test pack_columns_tests[] = {
     T_TEST(a_label_of_any_type_is_kept),
     T_TEST(verify_reads_every_column),
     T_TEST(columns_of_a_pack_that_is_not_complete_are_known),
+    T_TEST(columns_of_conversions_are_in_pack_txt),
     T_TEST(the_path_of_a_pack_is_read_with_all_columns),
     T_END,
 };
