@@ -46,6 +46,14 @@ static void count_sizes(check_findings *found, const applied_orientation *applie
     }
 }
 
+/* Bytes of an image: those of its file, or its pixels. */
+static uint64_t bytes_of(const sample_data *data)
+{
+    return data->bytes != NULL
+               ? data->size
+               : (uint64_t)data->image.width * data->image.height * image_pixel_bytes(&data->image);
+}
+
 /* Checks an image that is no mask; `image` and `applied` are then as it is decoded. */
 static sluice_status check_image(const sample_check *check, const sample_data *data,
                                  uint32_t column, image_view *image, applied_orientation *applied)
@@ -114,7 +122,7 @@ static sluice_status check_other(const sample_check *check, uint64_t sample, uin
     if (st != SLUICE_OK) {
         return st;
     }
-    *bytes += data.bytes != NULL ? data.size : 0;
+    *bytes += bytes_of(&data);
     if (dataset->source_schema.infos[column].role == ROLE_MASK) {
         return check_mask(check, &data, first);
     }
@@ -131,7 +139,7 @@ sluice_status sample_check_images(const sample_check *check, uint64_t sample,
     first_image first = {.applied = nothing_applied};
     sluice_status st = SLUICE_OK;
 
-    *bytes += data->bytes != NULL ? data->size : 0;
+    *bytes += bytes_of(data);
     if (schema == NULL || schema->image >= 0) {
         st = check_image(check, data, schema != NULL ? (uint32_t)schema->image : 0, &first.image,
                          &first.applied);

@@ -584,6 +584,7 @@ sluice_status sluice_pack(const sluice_pack_config *config, sluice_pack_stats *s
     if (st == SLUICE_OK) {
         st = pack_folder_open(&run->folder, own.folder, pack_writer(&own));
         run->folder.has_indexes = is_pack(run);
+        run->folder.is_conversion = own.format != NULL;
         if (st == SLUICE_OK) {
             st = run_in_folder(run);
             pack_folder_close(&run->folder);

@@ -60,17 +60,17 @@ static sluice_status check_numbers(const sluice_pack_config *config)
  * Checks the stages of the dataset. Only order stages may follow the source, since a pack stores
  * images as the source provides them.
  */
-static sluice_status check_stages(const sluice_dataset *dataset, bool needs_image)
+static sluice_status check_stages(const sluice_dataset *dataset, bool is_pack)
 {
     for (uint32_t i = 1; i < dataset->stage_count; i++) {
         if (dataset->stages[i].def->kind != STAGE_INDEX && !dataset->stages[i].def->declares) {
             return sli_fail(SLUICE_E_INVALID,
-                            "a pack must be of a source and stages of order, such as shuffle, and "
+                            "a %s must be of a source and stages of order, such as shuffle, and "
                             "the dataset has %s; leave it out",
-                            dataset->stages[i].def->name);
+                            is_pack ? "pack" : "conversion", dataset->stages[i].def->name);
         }
     }
-    if (dataset->schema.image < 0 && needs_image) {
+    if (dataset->schema.image < 0 && is_pack) {
         return sli_fail(SLUICE_E_INVALID,
                         "%s has no images to pack; `sluice convert` (format) writes other samples",
                         dataset->stages[0].def->name);

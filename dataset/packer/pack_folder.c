@@ -71,7 +71,7 @@ static sluice_status lock_folder(pack_folder *folder)
         error = errno;
         close(fd);
         if (error == EWOULDBLOCK) {
-            return sli_fail(SLUICE_E_BUSY, "another process packs into %s; wait for its end",
+            return sli_fail(SLUICE_E_BUSY, "another process writes to %s; wait for its end",
                             folder->path);
         }
         if (error != EINTR) {
@@ -205,8 +205,8 @@ static sluice_status check_empty(const pack_folder *folder)
     while (st == SLUICE_OK && (entry = readdir(entries)) != NULL) {
         if (!is_left_over(entry->d_name)) {
             st = sli_fail(SLUICE_E_INVALID,
-                          "the folder %s is neither empty nor a pack: it holds %s; name another",
-                          folder->path, entry->d_name);
+                          "the folder %s is neither empty nor a %s: it holds %s; name another",
+                          folder->path, pack_folder_noun(folder), entry->d_name);
         }
     }
     closedir(entries);
@@ -229,20 +229,21 @@ static const char *next_line(const char *line)
 static sluice_status options_differ(const pack_folder *folder, const char *had, const char *want)
 {
     const size_t name = name_length(want);
+    const char *noun = pack_folder_noun(folder);
 
     if (strncmp(had, "drop ", 5) == 0 || strncmp(want, "drop ", 5) == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s holds a pack with \"%.*s\", this is one with \"%.*s\"; name another "
+                        "%s holds a %s with \"%.*s\", this is one with \"%.*s\"; name another "
                         "folder, or drop the same columns to continue",
-                        folder->path, (int)strcspn(had, "\n"), had, (int)strcspn(want, "\n"), want);
+                        folder->path, noun, (int)strcspn(had, "\n"), had, (int)strcspn(want, "\n"),
+                        want);
     }
     if (strncmp(had, "fields ", 7) == 0 || strncmp(want, "fields ", 7) == 0) {
-        return sli_fail(
-            SLUICE_E_INVALID,
-            "%s holds a pack with other columns: \"%.*s\" in %s, this one has \"%.*s\"; "
-            "name another folder",
-            folder->path, (int)strcspn(had, "\n"), had, PACK_OPTIONS, (int)strcspn(want, "\n"),
-            want);
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s holds a %s with other columns: \"%.*s\" in %s, this one has \"%.*s\"; "
+                        "name another folder",
+                        folder->path, noun, (int)strcspn(had, "\n"), had, PACK_OPTIONS,
+                        (int)strcspn(want, "\n"), want);
     }
     if (strncmp(had, "sluice_", 7) == 0 && strncmp(want, "sluice_", 7) == 0 &&
         (name_length(had) != name || strncmp(had, want, name) != 0)) {
@@ -254,22 +255,22 @@ static sluice_status options_differ(const pack_folder *folder, const char *had, 
     if (name_length(had) != name || strncmp(had, want, name) != 0) {
         return sli_fail(
             SLUICE_E_INVALID,
-            "%s holds a pack of another version of Sluice: the line \"%.*s\" of %s must be "
+            "%s holds a %s of another version of Sluice: the line \"%.*s\" of %s must be "
             "\"%.*s\"; name another folder, or continue with that version",
-            folder->path, (int)strcspn(had, "\n"), had, PACK_OPTIONS, (int)strcspn(want, "\n"),
-            want);
+            folder->path, noun, (int)strcspn(had, "\n"), had, PACK_OPTIONS,
+            (int)strcspn(want, "\n"), want);
     }
     if (strncmp(want, "names ", 6) == 0) {
         return sli_fail(SLUICE_E_INVALID,
-                        "%s holds a pack of other samples: their names differ; name another folder",
-                        folder->path);
+                        "%s holds a %s of other samples: their names differ; name another folder",
+                        folder->path, noun);
     }
     had += name + (had[name] == ' ');
     want += name + (want[name] == ' ');
     return sli_fail(SLUICE_E_INVALID,
-                    "%s holds a pack with %.*s \"%.*s\", this is one with \"%.*s\"; name another "
-                    "folder, or pack with the same options to continue",
-                    folder->path, (int)name, want - name - 1, (int)strcspn(had, "\n"), had,
+                    "%s holds a %s with %.*s \"%.*s\", this is one with \"%.*s\"; name another "
+                    "folder, or give the same options to continue",
+                    folder->path, noun, (int)name, want - name - 1, (int)strcspn(had, "\n"), had,
                     (int)strcspn(want, "\n"), want);
 }
 
@@ -303,8 +304,8 @@ sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status 
                ? st
                : sli_fail(
                      status,
-                     "%.700s; samples in %s may be wrong, and it cannot be continued: pack the "
-                     "repaired stream into another folder",
+                     "%.700s; samples in %s may be wrong, and it cannot be continued: write the "
+                     "repaired stream to another folder",
                      error.text, folder->path);
 }
 
@@ -317,10 +318,10 @@ static sluice_status check_mark(const pack_folder *folder)
     if (st == SLUICE_OK && why != NULL) {
         st = sli_fail(
             SLUICE_E_INVALID,
-            "%s holds a pack of a corrupt stream, whose samples may be wrong, and cannot "
-            "be continued (%.500s); remove the folder or name another, and pack the repaired "
+            "%s holds a %s of a corrupt stream, whose samples may be wrong, and cannot "
+            "be continued (%.500s); remove the folder or name another, and read the repaired "
             "stream from its beginning",
-            folder->path, why);
+            folder->path, pack_folder_noun(folder), why);
     }
     sli_free(why);
     return st;

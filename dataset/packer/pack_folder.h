@@ -18,7 +18,19 @@ typedef struct pack_folder {
     int lock_fd;
     const struct sample_writer *writer; /* the format of its shards */
     bool has_indexes;                   /* with checksums, beside the shards: it is a pack */
+    bool is_conversion;                 /* of `sluice convert`, not `sluice pack` */
 } pack_folder;
+
+/* Words of messages. */
+static inline const char *pack_folder_command(const pack_folder *folder)
+{
+    return folder->is_conversion ? "convert" : "pack";
+}
+
+static inline const char *pack_folder_noun(const pack_folder *folder)
+{
+    return folder->is_conversion ? "conversion" : "pack";
+}
 
 /* Suffix of a file that is still being written. */
 #define PACK_PART ".part"

@@ -64,14 +64,16 @@ static sluice_status count_rows(const kept_columns *kept, const kept_column *col
     return SLUICE_OK;
 }
 
-sluice_status pack_values_check_rows(const kept_columns *kept, const uint8_t *rows)
+sluice_status pack_values_check_rows(const kept_columns *kept, const uint8_t *rows, uint64_t *bytes)
 {
-    uint64_t count;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < kept->count && st == SLUICE_OK; i++) {
+        uint64_t count = 0;
+
         if (!kept_is_image(&kept->columns[i])) {
             st = count_rows(kept, &kept->columns[i], rows, &count);
+            *bytes += count * kept->columns[i].row_bytes;
         }
     }
     return st;

@@ -33,8 +33,10 @@ sluice_status pack_values_begin(const kept_columns *kept, image_buffer *rows, vo
 /* Finds the label in a row. False: there is no such column. */
 bool pack_values_label(const kept_columns *kept, const uint8_t *rows, int32_t *label_out);
 
-/* Checks the numbers of rows that a source has written. E_CORRUPT: one is beyond its column. */
-sluice_status pack_values_check_rows(const kept_columns *kept, const uint8_t *rows);
+/* Checks the numbers of rows that a source has written, and adds the bytes of all values to
+ * *bytes. E_CORRUPT: a number is beyond its column. */
+sluice_status pack_values_check_rows(const kept_columns *kept, const uint8_t *rows,
+                                     uint64_t *bytes);
 
 /* Copies the values of a row that a source has written. Fails as pack_values_check_rows(), or with
  * E_NO_MEMORY. */

@@ -323,7 +323,7 @@ static sluice_status check_sample(const verify_run *run, verify_worker *worker, 
         st = sample_check_images(&check, sample, &data, &v->bytes);
     }
     return st == SLUICE_OK && has_columns
-               ? verify_columns_read(&run->columns, sample, &worker->io, &worker->rows)
+               ? verify_columns_read(&run->columns, sample, &worker->io, &worker->rows, &v->bytes)
                : st;
 }
 

@@ -70,7 +70,7 @@ void verify_columns_close(verify_columns *columns)
 }
 
 sluice_status verify_columns_read(const verify_columns *columns, uint64_t sample, sample_io *io,
-                                  image_buffer *rows)
+                                  image_buffer *rows, uint64_t *bytes)
 {
     const sluice_dataset *dataset = columns->dataset;
     void *row[SLUICE_MAX_COLUMNS] = {NULL};
@@ -79,5 +79,5 @@ sluice_status verify_columns_read(const verify_columns *columns, uint64_t sample
     if (st == SLUICE_OK) {
         st = dataset_source(dataset)->read_plain(dataset->source, sample, io, row);
     }
-    return st == SLUICE_OK ? pack_values_check_rows(&columns->kept, rows->data) : st;
+    return st == SLUICE_OK ? pack_values_check_rows(&columns->kept, rows->data, bytes) : st;
 }

@@ -20,8 +20,9 @@ sluice_status verify_columns_open(verify_columns *columns, const char *folder, b
                                   const verify_reporter *reporter);
 void verify_columns_close(verify_columns *columns);
 
-/* Reads the numbers, arrays and texts of a sample. Returns the error that a run would have. */
+/* Reads the numbers, arrays and texts of a sample, and adds their bytes. Returns the error that a
+ * run would have. */
 sluice_status verify_columns_read(const verify_columns *columns, uint64_t sample, sample_io *io,
-                                  image_buffer *rows);
+                                  image_buffer *rows, uint64_t *bytes);
 
 #endif

@@ -101,35 +101,55 @@ static sluice_status warn_of_strays(const pack_folder *folder)
 }
 
 /* Checks whether the pack is complete, and has as many shards as its summary says. */
-static sluice_status check_summary(const verify_pack *pack, const pack_folder *folder)
+static sluice_status check_summary(const verify_pack *pack, const pack_folder *folder,
+                                   size_t shard_count)
 {
-    char why[PACK_WHY_SIZE];
+    const char *command = pack_folder_command(folder);
+    const char *noun = pack_folder_noun(folder);
+    char why[PACK_WHY_SIZE] = "";
     char *text = NULL;
     sluice_status st = pack_folder_read(folder, PACK_SUMMARY, &text);
     const uint64_t shards = pack_summary_shards(text);
 
-    if (st == SLUICE_OK && text == NULL) {
-        report(pack, PACK_SUMMARY,
-               pack_folder_is_locked(folder)
-                   ? "the pack is not complete: a process packs into it; wait for its end"
-                   : "the pack is not complete; `sluice pack` with the source and the "
-                     "options that are in pack.txt goes on with it");
-    } else if (st == SLUICE_OK && shards == UINT64_MAX) {
-        report(pack, PACK_SUMMARY, "it is corrupt; the same `sluice pack` writes it again");
-    } else if (st == SLUICE_OK && folder->has_indexes && shards != pack->shard_count) {
+    if (st == SLUICE_OK && text == NULL && pack_folder_is_locked(folder)) {
+        snprintf(why, sizeof(why), "the %s is not complete: a process writes it; wait for its end",
+                 noun);
+    } else if (st == SLUICE_OK && text == NULL) {
         snprintf(why, sizeof(why),
-                 "the pack has %" PRIu64 " shards, and %zu are in the folder; the same `sluice "
-                 "pack` packs again what is missing",
-                 shards, pack->shard_count);
+                 "the %s is not complete; run the same `sluice %s` again to continue it (pack.txt "
+                 "has its source and options)",
+                 noun, command);
+    } else if (st == SLUICE_OK && shards == UINT64_MAX) {
+        snprintf(why, sizeof(why), "it is corrupt; run the same `sluice %s` again to write it",
+                 command);
+    } else if (st == SLUICE_OK && shards != shard_count) {
+        snprintf(why, sizeof(why),
+                 "it lists %" PRIu64 " shards, and the folder has %zu; run the same `sluice %s` "
+                 "again to write those that are missing",
+                 shards, shard_count, command);
+    }
+    if (why[0] != '\0') {
         report(pack, PACK_SUMMARY, why);
     }
     sli_free(text);
     return st;
 }
 
+/* Finds which command wrote the folder: pack.txt of a conversion has a line with its format. */
+static sluice_status find_command(pack_folder *folder, const pack_marks *marks)
+{
+    char *text = NULL;
+    const sluice_status st = pack_folder_read(folder, PACK_OPTIONS, &text);
+
+    folder->is_conversion = text != NULL ? strstr(text, "\nformat ") != NULL : marks->is_converted;
+    sli_free(text);
+    return st;
+}
+
 /* Checks the lists of a conversion: each begins where the one before it ends, and together they
- * have the samples that were read. */
-static sluice_status check_lists(const verify_pack *pack, const pack_folder *folder)
+ * have the samples that were read. Counts its files. */
+static sluice_status check_lists(const verify_pack *pack, const pack_folder *folder,
+                                 size_t *count_out)
 {
     uint64_t written = 0;
     uint64_t next = 0;
@@ -143,6 +163,7 @@ static sluice_status check_lists(const verify_pack *pack, const pack_folder *fol
         sluice_status st;
 
         pack_shard_name(number, folder->writer->end, name);
+        *count_out = number;
         if (faccessat(folder->fd, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0) {
             break;
         }
@@ -173,23 +194,25 @@ static sluice_status check_lists(const verify_pack *pack, const pack_folder *fol
 
 sluice_status verify_pack_check(const verify_pack *pack, const pack_marks *marks)
 {
-    const pack_folder folder = {
+    pack_folder folder = {
         .path = pack->path,
         .fd = sli_openat(AT_FDCWD, pack->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, NULL),
         .lock_fd = -1,
         .writer = pack->writer != NULL ? pack->writer : &web_writer,
         .has_indexes = !marks->is_converted};
-    sluice_status st = SLUICE_OK;
+    size_t shard_count = pack->shard_count;
     uint64_t next = 0;
+    sluice_status st;
 
     if (folder.fd < 0) {
         return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the folder %s", folder.path);
     }
+    st = find_command(&folder, marks);
     for (size_t i = 0; st == SLUICE_OK && i < pack->shard_count; i++) {
         st = check_list(pack, &folder, i, &next);
     }
-    if (marks->is_converted) {
-        st = check_lists(pack, &folder);
+    if (st == SLUICE_OK && marks->is_converted) {
+        st = check_lists(pack, &folder, &shard_count);
     }
     if (st == SLUICE_OK) {
         st = warn_of_strays(&folder);
@@ -197,7 +220,7 @@ sluice_status verify_pack_check(const verify_pack *pack, const pack_marks *marks
     if (st == SLUICE_OK && marks->is_corrupt) {
         report(pack, PACK_CORRUPT, PACK_CORRUPT_WHY);
     } else if (st == SLUICE_OK) {
-        st = check_summary(pack, &folder);
+        st = check_summary(pack, &folder, shard_count);
     }
     close(folder.fd);
     return st;

@@ -168,10 +168,103 @@ static void a_folder_holds_one_format(void)
     sluice_dataset_destroy(dataset);
 }
 
+static void note_problem(const char *name, const char *why, void *user)
+{
+    (void)name;
+    snprintf(user, 300, "%s", why);
+}
+
+/* Verifies a folder, and copies the last problem. */
+static sluice_verify_stats verify(const char *folder, char why[300])
+{
+    sluice_verify_config check;
+    sluice_verify_stats stats = {.struct_size = sizeof(stats)};
+
+    sluice_verify_config_init(&check);
+    check.path = folder;
+    check.problem = note_problem;
+    check.user = why;
+    T_TRUE(sluice_pack_verify(&check, &stats) <= SLUICE_OK);
+    return stats;
+}
+
+static void what_is_wrong_names_the_command_that_mends_it(void)
+{
+    static const char *const commands[] = {"pack", "convert", "convert", "convert"};
+    const char *folder = t_folder();
+    sluice_dataset *dataset = write_set(folder);
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        const char *packed = folder_named(folder, "packed");
+        sluice_pack_config config = config_of(dataset, packed);
+        char words[80];
+        char why[300] = "";
+
+        if (!can_convert(formats[i])) {
+            continue;
+        }
+        make_empty(packed);
+        config.format = formats[i];
+        T_OK(sluice_pack(&config, NULL));
+        t_write_file(t_path(packed, "pack.json"), "{", 1);
+        (void)verify(packed, why);
+        snprintf(words, sizeof(words), "corrupt; run the same `sluice %s` again", commands[i]);
+        T_CONTAINS(why, words);
+        T_EQ(unlink(t_path(packed, "pack.json")), 0);
+        (void)verify(packed, why);
+        snprintf(words, sizeof(words), "the %s is not complete; run the same `sluice %s` again",
+                 i == 0 ? "pack" : "conversion", commands[i]);
+        T_CONTAINS(why, words);
+    }
+    sluice_dataset_destroy(dataset);
+}
+
+static void stages_of_a_conversion_are_refused_as_such(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = list_dataset(folder, "image\na.ppm\n", "| decode");
+    sluice_pack_config config = config_of(dataset, folder_named(folder, "packed"));
+
+    config.format = "webdataset";
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "a conversion must be of a source");
+    config.format = NULL;
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "a pack must be of a source");
+    sluice_dataset_destroy(dataset);
+}
+
+/* Pixels and numbers are bytes that were read, too. */
+static void verify_counts_the_bytes_of_all_columns(void)
+{
+    static const char *const with[] = {"webdataset", "tfrecord", "mindrecord"};
+    const char *folder = t_folder();
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (size_t i = 0; i < COUNT(with); i++) {
+        const char *packed = folder_named(folder, "packed");
+        sluice_dataset *dataset = parsed("synthetic 5 6,7,3");
+        sluice_pack_config config = config_of(dataset, packed);
+        char why[300];
+
+        make_empty(packed);
+        config.format = with[i];
+        if (can_convert(with[i])) {
+            T_OK(sluice_pack(&config, NULL));
+            T_EQ(verify(packed, why).bytes, 5 * (6 * 7 * 3 + 4));
+        }
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 const t_test convert_faults_tests[] = {
     T_TEST(want_of_memory_ends_a_conversion_that_can_go_on),
     T_TEST(want_of_memory_ends_the_reading_of_columns),
     T_TEST(a_bad_mask_leaves_its_sample_out),
     T_TEST(a_folder_holds_one_format),
+    T_TEST(what_is_wrong_names_the_command_that_mends_it),
+    T_TEST(stages_of_a_conversion_are_refused_as_such),
+    T_TEST(verify_counts_the_bytes_of_all_columns),
     T_END,
 };

@@ -131,7 +131,7 @@ static void a_pack_that_is_not_complete_is_read_with_a_warning(void)
     T_EQ(count_warnings(folder), 0);
     T_EQ(unlink(t_path(folder, "pack.json")), 0);
     T_EQ(count_warnings(folder), PIPELINES);
-    T_CONTAINS(last_problem(folder), "with the source and the options that are in pack.txt");
+    T_CONTAINS(last_problem(folder), "run the same `sluice pack` again");
     lock = open(t_path(folder, "pack.lock"), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     T_TRUE(lock >= 0 && flock(lock, LOCK_EX) == 0);
     T_CONTAINS(last_problem(folder), "wait for its end");

@@ -209,7 +209,7 @@ typedef struct sluice_verify_stats {
     uint64_t done;      /**< samples checked so far, good or bad */
     uint64_t problems;  /**< samples that cannot be used, and files that are missing or corrupt */
     uint64_t checked;   /**< samples that were compared with a CRC */
-    uint64_t bytes;     /**< bytes of the images that were decoded */
+    uint64_t bytes;     /**< bytes of the images that were decoded, and of other columns */
     uint32_t shards;    /**< number of archives; 0 for a folder of images */
     bool is_pack;       /**< the folder is a pack */
     double seconds;     /**< duration of the check */
