@@ -322,6 +322,7 @@ const sample_writer npy_samples_writer = {
     .format = "npy",
     .end = ".columns",
     .is_single = true,
+    .lists_files = true,
     .check = check_columns,
     .print_fields = print_ragged,
     .open = open_samples,

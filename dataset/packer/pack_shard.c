@@ -108,8 +108,8 @@ sluice_status pack_shard_begin(pack_shard *shard, const pack_folder *folder,
     shard->file.path = shard->path;
     shard->file.name = shard->name;
     shard->file.kept = kept;
-    pack_lines_begin(&shard->lines);
     shard->file.shard_bytes = limit;
+    pack_lines_begin(&shard->lines);
     st = folder->writer->open(&shard->file, &shard->writer);
     if (st != SLUICE_OK) {
         pack_shard_drop(shard);
@@ -192,23 +192,15 @@ sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Finds whether the file of a conversion has the file that its format puts beside it. */
-static sluice_status has_file_beside(const pack_folder *folder, uint32_t number, bool *has_out)
+/* Finds whether a file exists and is not empty; else a warning says what writes it again. */
+static sluice_status find_file(const pack_folder *folder, const char *name, const char *shard,
+                               bool *has_out)
 {
-    const sample_writer *writer = folder->writer;
-    char name[PACK_SHARD_NAME_SIZE];
-    char beside[PACK_SHARD_NAME_SIZE + PACK_SHARD_NAME_SIZE];
     struct stat info;
 
-    *has_out = true;
-    if (writer->index_end == NULL || writer->write_index != NULL) { /* that is of packs */
-        return SLUICE_OK;
-    }
-    name_file(folder, number, name);
-    snprintf(beside, sizeof(beside), "%s%s", name, writer->index_end);
-    if (fstatat(folder->fd, beside, &info, 0) != 0) {
+    if (fstatat(folder->fd, name, &info, 0) != 0) {
         if (errno != ENOENT) {
-            return pack_folder_failed(folder, "look at", beside, errno);
+            return pack_folder_failed(folder, "look at", name, errno);
         }
         info.st_size = 0;
     }
@@ -217,9 +209,47 @@ static sluice_status has_file_beside(const pack_folder *folder, uint32_t number,
         sli_log(SLUICE_LOG_WARN,
                 "%s/%s is missing or empty; the same `sluice convert` writes %s and all files "
                 "after it again",
-                folder->path, beside, name);
+                folder->path, name, shard);
     }
     return SLUICE_OK;
+}
+
+/* Finds whether all files exist that a file lists. */
+static sluice_status find_listed(const pack_folder *folder, const char *shard, bool *has_out)
+{
+    char *text = NULL;
+    sluice_status st = pack_folder_read(folder, shard, &text);
+
+    for (char *line = text; st == SLUICE_OK && *has_out && line != NULL && *line != '\0';) {
+        char *end = line + strcspn(line, "\n");
+        const bool is_last = *end == '\0';
+
+        *end = '\0';
+        line[strcspn(line, "\t")] = '\0';
+        st = find_file(folder, line, shard, has_out);
+        line = is_last ? end : end + 1;
+    }
+    sli_free(text);
+    return st;
+}
+
+/* Finds whether the file of a conversion has the files that its format puts beside it. */
+static sluice_status has_files_beside(const pack_folder *folder, uint32_t number, bool *has_out)
+{
+    const sample_writer *writer = folder->writer;
+    char name[PACK_SHARD_NAME_SIZE];
+    char beside[PACK_SHARD_NAME_SIZE + PACK_SHARD_NAME_SIZE];
+
+    *has_out = true;
+    name_file(folder, number, name);
+    if (writer->lists_files) {
+        return find_listed(folder, name, has_out);
+    }
+    if (writer->index_end == NULL || writer->write_index != NULL) { /* that is of packs */
+        return SLUICE_OK;
+    }
+    snprintf(beside, sizeof(beside), "%s%s", name, writer->index_end);
+    return find_file(folder, beside, name, has_out);
 }
 
 sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, bool *has_out)
@@ -232,7 +262,7 @@ sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, b
     sluice_status st;
 
     if (!folder->has_indexes) {
-        return has_file_beside(folder, number, has_out);
+        return has_files_beside(folder, number, has_out);
     }
     name_file(folder, number, name);
     st = make_path(folder, name, &path);

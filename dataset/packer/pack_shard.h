@@ -56,8 +56,8 @@ sluice_status pack_shard_remove_from(const pack_folder *folder, uint32_t number)
 void pack_shard_drop(pack_shard *shard);
 
 /*
- * Finds whether a finished shard has its index (shard_index_read_packed()), or the file that its
- * format has beside it, if any; a warning says what is wrong with it. Returns E_IO or E_NO_MEMORY
+ * Finds whether a finished shard has its index (shard_index_read_packed()), or the files that its
+ * format has beside it, if any; a warning says what is wrong with one. Returns E_IO or E_NO_MEMORY
  * on failure.
  */
 sluice_status pack_shard_has_index(const pack_folder *folder, uint32_t number, bool *has_out);

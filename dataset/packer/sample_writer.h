@@ -27,6 +27,8 @@ typedef struct sample_writer {
     bool is_nameless;   /* files of images have no names in it, so that readers open only usual ones
                          */
     bool is_single;     /* all samples are in one file, whatever its size */
+    bool lists_files;   /* the file lists others that have the samples; a name and a tab begin each
+                           of its lines */
 
     /* E_UNSUPPORTED: the format, or this build, cannot keep a column; the message names it, and
      * says what to do. */

@@ -181,7 +181,7 @@ static sluice_status check_lists(const verify_pack *pack, const pack_folder *fol
             return st;
         }
         if (!has_index) {
-            report(pack, name, "its index beside it is missing or empty");
+            report(pack, name, "a file that belongs to it is missing or empty");
         }
         next = end != 0 ? end : next;
         written += list.written;

@@ -134,8 +134,33 @@ static void kills_do_not_change_the_bytes(void)
     }
 }
 
+/* A file that is lost after all was complete is reported, and written again. */
+static void lost_files_are_written_again(void)
+{
+    static const char *const lost[] = {"shard-000003.tar", "shard-000006.tar",
+                                       "shard-000006.tfrecord", "shard-000002.mindrecord.db",
+                                       "b_length.npy"};
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (size_t i = 0; i < COUNT(formats); i++) {
+        byte_check check;
+
+        if (!can_convert(formats[i].format)) {
+            continue;
+        }
+        begin_check(&check, &formats[i], 1);
+        finish_other(&check);
+        T_EQ(problems_of(check.other), 0);
+        T_EQ(unlink(t_path(check.other, lost[i])), 0);
+        T_TRUE(problems_of(check.other) > 0);
+        finish_other(&check);
+        sluice_dataset_destroy(check.dataset);
+    }
+}
+
 const t_test convert_bytes_tests[] = {
     T_TEST(workers_and_stops_do_not_change_the_bytes),
     T_TEST(kills_do_not_change_the_bytes),
+    T_TEST(lost_files_are_written_again),
     T_END,
 };

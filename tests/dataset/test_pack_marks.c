@@ -217,11 +217,11 @@ static void a_lost_db_is_found_and_written_again(void)
     config.folder = other;
     T_OK(sluice_pack(&config, NULL));
     T_EQ(unlink(t_path(other, "shard-000000.mindrecord.db")), 0);
-    T_TRUE(strstr(last_problem(other), "beside it is missing") != NULL);
+    T_TRUE(strstr(last_problem(other), "that belongs to it is missing") != NULL);
     T_OK(sluice_pack(&config, NULL));
     T_TRUE(same_folders(whole, other));
     t_write_file(t_path(other, "shard-000000.mindrecord.db"), "", 0);
-    T_TRUE(strstr(last_problem(other), "beside it is missing") != NULL);
+    T_TRUE(strstr(last_problem(other), "that belongs to it is missing") != NULL);
     T_OK(sluice_pack(&config, NULL));
     T_TRUE(same_folders(whole, other));
     sluice_dataset_destroy(dataset);
