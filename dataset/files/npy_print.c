@@ -2,6 +2,7 @@
 #include "npy_print.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,48 +15,26 @@
 /* The prefix is magic, version and a length of two bytes. */
 enum { PREFIX = 10, ALIGNMENT = 64 };
 
-static const char *type_of(sluice_dtype dtype)
+/* Writes the type, such as "<f4": our names begin with NumPy's letter. False: NumPy has no such
+ * type. */
+static bool print_type(sluice_dtype dtype, char type[32])
 {
-    switch (dtype) {
-    case SLUICE_U8:
-        return "|u1";
-    case SLUICE_I8:
-        return "|i1";
-    case SLUICE_I16:
-        return ORDER "i2";
-    case SLUICE_U16:
-        return ORDER "u2";
-    case SLUICE_U32:
-        return ORDER "u4";
-    case SLUICE_I32:
-        return ORDER "i4";
-    case SLUICE_I64:
-        return ORDER "i8";
-    case SLUICE_U64:
-        return ORDER "u8";
-    case SLUICE_F16:
-        return ORDER "f2";
-    case SLUICE_F32:
-        return ORDER "f4";
-    case SLUICE_F64:
-        return ORDER "f8";
-    case SLUICE_BF16:
-    case SLUICE_ENCODED:
-        break;
-    }
-    return NULL;
+    const size_t size = sluice_dtype_size(dtype);
+
+    snprintf(type, 32, "%s%c%zu", size == 1 ? "|" : ORDER, sluice_dtype_name(dtype)[0], size);
+    return size > 0 && dtype != SLUICE_BF16;
 }
 
 size_t npy_print(sluice_dtype dtype, const uint64_t *shape, uint32_t rank,
                  char header[NPY_PRINT_MOST])
 {
-    const char *type = type_of(dtype);
+    char type[32];
     char *const text = header + PREFIX;
     const size_t size = NPY_PRINT_MOST - PREFIX;
     size_t length;
     size_t total;
 
-    if (type == NULL || rank > SLUICE_MAX_RANK + 1) {
+    if (!print_type(dtype, type) || rank > SLUICE_MAX_RANK + 1) {
         return 0;
     }
     memset(header, 0, NPY_PRINT_MOST);

@@ -8,7 +8,7 @@
 
 #include <sluice/tensor.h>
 
-/* Bytes that a header has at most. */
+/* Upper bound on the size of a header. */
 enum { NPY_PRINT_MOST = 384 };
 
 /*

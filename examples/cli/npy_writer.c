@@ -21,48 +21,27 @@
  * bytes. */
 enum { PREFIX_SIZE = 10, ALIGNMENT = 64, HEADER_SIZE = 320 };
 
-static const char *npy_type(sluice_dtype dtype)
+/* Writes the type, such as "<f4": our names begin with NumPy's letter. NumPy has no bf16, whose
+ * bits are written as u16. False: encoded images have no type. */
+static bool npy_type(sluice_dtype dtype, char type[32])
 {
-    switch (dtype) {
-    case SLUICE_U8:
-        return "|u1";
-    case SLUICE_I8:
-        return "|i1";
-    case SLUICE_I16:
-        return ORDER "i2";
-    case SLUICE_U16:
-    case SLUICE_BF16:
-        return ORDER "u2";
-    case SLUICE_U32:
-        return ORDER "u4";
-    case SLUICE_I32:
-        return ORDER "i4";
-    case SLUICE_I64:
-        return ORDER "i8";
-    case SLUICE_U64:
-        return ORDER "u8";
-    case SLUICE_F16:
-        return ORDER "f2";
-    case SLUICE_F32:
-        return ORDER "f4";
-    case SLUICE_F64:
-        return ORDER "f8";
-    case SLUICE_ENCODED:
-        break;
-    }
-    return NULL;
+    const sluice_dtype as = dtype == SLUICE_BF16 ? SLUICE_U16 : dtype;
+    const size_t size = sluice_dtype_size(as);
+
+    snprintf(type, 32, "%s%c%zu", size == 1 ? "|" : ORDER, sluice_dtype_name(as)[0], size);
+    return size > 0;
 }
 
 bool npy_write_header(FILE *file, sluice_dtype dtype, const uint64_t *shape, uint32_t rank)
 {
-    const char *type = npy_type(dtype);
+    char type[32];
     const size_t size = HEADER_SIZE - PREFIX_SIZE;
     char header[HEADER_SIZE] = "\x93NUMPY\x01"; /* plus a 0 byte: version 1.0 */
     char *const text = header + PREFIX_SIZE;
     size_t length;
     size_t total;
 
-    if (type == NULL || rank > SLUICE_MAX_RANK + 1) {
+    if (!npy_type(dtype, type) || rank > SLUICE_MAX_RANK + 1) {
         errno = EINVAL;
         return false;
     }
