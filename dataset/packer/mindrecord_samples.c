@@ -17,9 +17,12 @@
 #include "status_int.h"
 #include "tensor_int.h"
 
-/* Bytes around a value of a row at most, besides its name; of the page of a row that may have files
- * of any size; of a header for its schema, and for each page. */
-enum { VALUE_OVERHEAD = 32, USUAL_PAGE = 1 << 25, SCHEMA_ROOM = 1 << 16, ROOM_OF_PAGE = 256 };
+enum {
+    VALUE_OVERHEAD = 32,   /* upper bound on the bytes around a value, without its name */
+    USUAL_PAGE = 1 << 25,  /* page size if rows have files, whose sizes have no limit */
+    SCHEMA_ROOM = 1 << 16, /* header bytes for the schema */
+    ROOM_OF_PAGE = 256     /* header bytes for each page */
+};
 
 typedef struct mindrecord_samples {
     const sample_file *file;
@@ -108,7 +111,7 @@ static const char *base_of(const char *path)
 
 /* ---- sizes of files -------------------------------------------------------------------------- */
 
-/* Bytes around the values of a row at most. */
+/* Upper bound on the bytes of a row besides its values. */
 static uint64_t row_overhead(const kept_columns *kept)
 {
     uint64_t bytes = VALUE_OVERHEAD;
@@ -119,7 +122,7 @@ static uint64_t row_overhead(const kept_columns *kept)
     return bytes;
 }
 
-/* Bytes of a row at most; UINT64_MAX: it has files of any size. */
+/* Upper bound on the bytes of a row; UINT64_MAX: it has files, whose sizes have no limit. */
 static uint64_t row_most(const kept_columns *kept)
 {
     uint64_t bytes = row_overhead(kept);
@@ -136,9 +139,9 @@ static uint64_t row_most(const kept_columns *kept)
 }
 
 /*
- * Chooses the size of a page: MindSpore reads files together only if their pages have one size, so
- * it does not depend on the samples. It has room for each row, if rows have a limit, and is a small
- * part of the file, in which all pages but the last one have this size.
+ * Chooses the size of a page. MindSpore reads files together only if their pages have one size, so
+ * it does not depend on the samples. The first page of a file is a raw page, which may be almost
+ * empty, so a page is a small part of a file; but it has room for the largest row.
  */
 static uint64_t choose_page(const kept_columns *kept, uint64_t shard_bytes)
 {
@@ -152,7 +155,8 @@ static uint64_t choose_page(const kept_columns *kept, uint64_t shard_bytes)
     return page;
 }
 
-/* Chooses the size of the header. Two pages of a kind have more bytes than one has room for. */
+/* Chooses the size of the header. The rows of two pages in succession do not fit into one page, so
+ * there are at most twice as many pages of each kind as the bytes need. */
 static uint64_t choose_header(uint64_t page, uint64_t shard_bytes)
 {
     const uint64_t most = SCHEMA_ROOM + 4 * (shard_bytes / page + 1) * ROOM_OF_PAGE;

@@ -19,8 +19,8 @@
 #include "status_int.h"
 
 enum {
-    HEAD = 256,       /* bytes kept for a header, whose length grows with the number of rows */
-    BUFFER = 1 << 18, /* bytes of an array that are collected before they are written */
+    HEAD = 256,       /* size of a header, padded so that it has room for any number of rows */
+    BUFFER = 1 << 18, /* size of the write buffer of an array */
     STREAMS = 2 * SLUICE_MAX_COLUMNS
 };
 
@@ -29,7 +29,7 @@ typedef struct npy_stream {
     char name[SLUICE_NAME_SIZE + 8]; /* of the column */
     sluice_column type;              /* of a row of the array */
     uint64_t rows;
-    int fd; /* of the temporary file; -1: it is not open */
+    int fd; /* the open temporary file; -1: none is open */
     uint8_t *buffer;
     size_t used;
 } npy_stream;

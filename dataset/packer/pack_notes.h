@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts images of which a pack stores pixels that are not all of the file. */
+/* Counts images whose stored pixels are not all of their file. */
 #ifndef SLUICE_PACK_NOTES_H
 #define SLUICE_PACK_NOTES_H
 

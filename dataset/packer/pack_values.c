@@ -129,7 +129,7 @@ static const char *extension_of(const image_facts *facts)
     return NULL;
 }
 
-/* Copies an encoded file, of which the header must be good. */
+/* Checks the header of an encoded file, and copies the file. */
 static sluice_status keep_file(pack_worker *worker, const kept_column *column,
                                const sample_data *data, kept_value *value, uint8_t **file_out)
 {

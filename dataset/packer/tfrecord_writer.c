@@ -9,7 +9,7 @@
 #include "kept_records.h"
 #include "status_int.h"
 
-/* Bytes that are collected before they are written. */
+/* Size of the write buffer. */
 enum { BUFFER = 1 << 20 };
 
 typedef struct tfrecord_file {

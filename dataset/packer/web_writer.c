@@ -178,7 +178,7 @@ static size_t print_head(const kept_column *column, const kept_value *value,
     }
 }
 
-/* Bytes of a member, of which the head has `head` bytes. */
+/* Size of a member whose head has `head` bytes. */
 static size_t member_size(const kept_column *column, const kept_value *value, size_t head)
 {
     return form_of(column) == FORM_NUMBER ? head : head + value->size;

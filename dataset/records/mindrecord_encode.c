@@ -128,7 +128,7 @@ static size_t put_text(uint8_t *to, const void *text, size_t size)
     return head + size;
 }
 
-/* Bytes that the raw row needs at most. */
+/* Upper bound on the size of the raw row. */
 static size_t raw_most(const mindrecord_layout *layout, const record_value *values)
 {
     size_t most = MINDRECORD_LENGTH_BYTES + (size_t)3 * MINDRECORD_PUT_MOST;
@@ -179,7 +179,7 @@ static sluice_status encode_raw(const mindrecord_layout *layout, const record_va
 
 /* ---- the blob row ---------------------------------------------------------------------------- */
 
-/* Bytes that a column of the blob row needs at most. */
+/* Upper bound on the size of a column in the blob row. */
 static uint64_t blob_most(const mindrecord_column *column, const record_value *value)
 {
     return mindrecord_is_packed(column) ? mindrecord_ints_most(value->count)

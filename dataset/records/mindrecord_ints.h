@@ -21,7 +21,7 @@ sluice_status mindrecord_ints_count(const uint8_t *bytes, size_t size, uint64_t 
  */
 sluice_status mindrecord_ints_unpack(const uint8_t *bytes, uint32_t width, uint8_t *to);
 
-/* Bytes that mindrecord_ints_pack() needs at most for `count` elements. */
+/* Upper bound on the bytes that mindrecord_ints_pack() writes for `count` elements. */
 static inline uint64_t mindrecord_ints_most(uint64_t count)
 {
     return 4 + (count + 3) / 4 + count * 8;

@@ -35,7 +35,8 @@ sluice_status record_numbers_count(const record_value *value, sluice_dtype dtype
                               (unsigned long long)value->count);
     }
     return value->kind == RECORD_BYTES
-               ? sli_fail(SLUICE_E_CORRUPT, "its %zu bytes are not elements of %s, of %zu bytes",
+               ? sli_fail(SLUICE_E_CORRUPT,
+                          "its %zu bytes must be a whole number of %s values of %zu bytes each",
                           value->size, sluice_dtype_name(dtype), size)
                : sli_fail(SLUICE_E_CORRUPT, "it is a text, not numbers; text[N] reads it");
 }

@@ -306,7 +306,8 @@ static void counts_and_kinds_must_fit(void)
     check_bad("i32[2]", numbers(SLUICE_I32, ints, 3), "it has 3 rows, and must have at most 2");
     check_bad("i32[4]x2", numbers(SLUICE_I32, ints, 3), "must have 2 for each row");
     check_bad("i32", bytes("abcd"), "it is a byte string, and must be a number");
-    check_bad("i32[2]", bytes("abcde"), "its 5 bytes are not elements of i32, of 4 bytes");
+    check_bad("i32[2]", bytes("abcde"),
+              "its 5 bytes must be a whole number of i32 values of 4 bytes each");
     check_bad("i32[2]", several, "2 byte strings");
     check_bad("text[2]", bytes("abc"), "it has 3 bytes, and must have at most 2");
     check_bad("text[9]", several, "2 byte strings");
