@@ -73,7 +73,7 @@ run "$sluice" bench "$(pipeline 'resize 8,8')" --on-error replace --json
 check "JSON gives the names back" json \
     "any('bada\x1b[31mb\x9bc' in e['name'] and 'd\x7f\nsluice: forged' in e['name'] for e in j['errors']['first'])"
 if "$sluice" --version | grep -q 'archive on'; then
-    printable "pack" 0 "$sluice" pack "$tmp/$nasty" "$tmp/pack$nasty"
+    printable "pack" 1 "$sluice" pack "$tmp/$nasty" "$tmp/pack$nasty"
     check "... names what it left out" out_has 'bada\\x1b\[31mb'
     printable "verify of the pack" 0 "$sluice" verify "$tmp/pack$nasty"
     printable "pack into a folder in use" 1 "$sluice" pack "$tmp/$nasty" "$tmp/$nasty"

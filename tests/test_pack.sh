@@ -292,7 +292,7 @@ if command -v flock >/dev/null; then
     flock "$tmp/busy/pack.lock" "$sluice" pack "$src" "$tmp/busy" >"$tmp/out" 2>"$tmp/err"
     code=$?
     check "a second packer is refused" [ "$code" -eq 1 ]
-    check "... and says why" err_has 'another process packs into'
+    check "... and says why" err_has 'another process writes to'
     check "... and leaves the lock" [ -e "$tmp/busy/pack.lock" ]
     expect "a lock that nobody holds is no obstacle" 0 pack "$src" "$tmp/busy"
     check "... and goes away" gone "$tmp/busy/pack.lock"
@@ -444,7 +444,7 @@ check "... by what it says" out_has 'the index is not that of the archive'
 broken "a shard that was cut" 'shard-000000.tar: ' sh -c 'head -c 3000 shard-000000.tar >x; mv x shard-000000.tar'
 blocks=$((($(tar tRf "$tmp/whole/shard-000000.tar" | sed -n '3s/^block \([0-9]*\):.*/\1/p')) * 512))
 broken "a shard that was cut between members" 'it may be truncated' sh -c 'head -c "$1" shard-000000.tar >x; mv x shard-000000.tar' - "$blocks"
-broken "a last shard that is missing" 'shards, and .* are in the folder' sh -c 'rm "$(ls shard-*.tar | tail -1)"'
+broken "a last shard that is missing" 'shards, and the folder has .*write those that are missing' sh -c 'rm "$(ls shard-*.tar | tail -1)"'
 broken "a pack of a corrupt stream" 'pack.corrupt: .*delete the whole pack' sh -c 'echo why >pack.corrupt'
 for command in show explain "bench --seconds 1"; do
     # shellcheck disable=SC2086

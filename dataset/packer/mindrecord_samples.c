@@ -16,6 +16,7 @@
 #include "mindrecord_writer.h"
 #include "status_int.h"
 #include "tensor_int.h"
+#include "write_failure.h"
 
 enum {
     VALUE_OVERHEAD = 32,   /* upper bound on the bytes around a value, without its name */
@@ -229,6 +230,20 @@ static sluice_status measure_sample(const kept_columns *kept, const kept_value *
     return SLUICE_OK;
 }
 
+/* Adds the name of the file to an error of writing it. */
+static sluice_status name_file(const mindrecord_samples *samples, sluice_status status)
+{
+    sli_error error;
+
+    if (status != SLUICE_E_IO) {
+        return status;
+    }
+    sli_error_take(status, &error);
+    return error.error_number != 0
+               ? sample_write_failed(samples->file->path, error.error_number)
+               : sli_fail(status, "%.300s: %.600s", samples->file->path, error.text);
+}
+
 static sluice_status add_sample(void *opaque, const char *key, const kept_value *values)
 {
     mindrecord_samples *samples = opaque;
@@ -243,7 +258,7 @@ static sluice_status add_sample(void *opaque, const char *key, const kept_value 
         sli_error_take(st, &error);
         st = sli_fail(st, "%.600s; --format webdataset keeps it", error.text);
     }
-    return st;
+    return name_file(samples, st);
 }
 
 /* Syncs the index, and gives it its name. */
@@ -272,8 +287,9 @@ static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
     off_t size;
     sluice_status st = mindrecord_writer_finish(samples->writer, &name, 1, 0);
 
+    st = name_file(samples, st);
     if (st == SLUICE_OK && fsync(file->fd) != 0) {
-        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot write %s", file->path);
+        st = sample_write_failed(file->path, errno);
     }
     if (st == SLUICE_OK) {
         st = publish_index(samples);

@@ -17,6 +17,7 @@
 #include "npy_print.h"
 #include "sample_writer.h"
 #include "status_int.h"
+#include "write_failure.h"
 
 enum {
     HEAD = 256,       /* size of a header, padded so that it has room for any number of rows */
@@ -121,12 +122,11 @@ static sluice_status make_path(const sample_file *file, const npy_stream *stream
 
 static sluice_status write_failed(const npy_stream *stream)
 {
+    char name[sizeof(stream->name) + 8];
     const int error = errno;
 
-    return sli_fail_errno(SLUICE_E_IO, error, "cannot write %s.npy%s", stream->name,
-                          error == ENOSPC || error == EDQUOT
-                              ? "; make room and run the same command again to continue"
-                              : "");
+    snprintf(name, sizeof(name), "%s.npy", stream->name);
+    return sample_write_failed(name, error);
 }
 
 static sluice_status flush(npy_stream *stream)
@@ -311,7 +311,7 @@ static sluice_status finish_samples(void *opaque, uint64_t *bytes_out)
     }
     st = sli_text_take(&text, &list);
     if (st == SLUICE_OK && (sli_write(file->fd, list, strlen(list)) != 0 || fsync(file->fd) != 0)) {
-        st = sli_fail_errno(SLUICE_E_IO, errno, "cannot write %s", file->path);
+        st = sample_write_failed(file->path, errno);
     }
     *bytes_out = list != NULL ? strlen(list) : 0;
     sluice_string_free(list);

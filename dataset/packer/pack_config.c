@@ -115,6 +115,12 @@ static sluice_status check_format(const sluice_pack_config *config)
         sample_writer_names(names, sizeof(names));
         return sli_fail(SLUICE_E_INVALID, "format=%.100s must be one of %s", config->format, names);
     }
+    if (config->shard_bytes != 0 && pack_writer(config)->is_single) {
+        return sli_fail(SLUICE_E_INVALID,
+                        "%s has all samples in one file, so shard_bytes (--shard-size) is %" PRIu64
+                        " and must be 0; leave it out",
+                        config->format, config->shard_bytes);
+    }
     return !config->raw && config->quality == 0 && config->interval == 0 && config->max_side == 0 &&
                    config->subsampling == SLUICE_PACK_SUBSAMPLING_AUTO && !config->verify
                ? SLUICE_OK

@@ -8,6 +8,7 @@
 #include "example_writer.h"
 #include "kept_records.h"
 #include "status_int.h"
+#include "write_failure.h"
 
 /* Size of the write buffer. */
 enum { BUFFER = 1 << 20 };
@@ -70,20 +71,10 @@ static sluice_status measure_sample(const kept_columns *kept, const kept_value *
     return st;
 }
 
-static sluice_status write_failed(const tfrecord_file *writer)
-{
-    const int error = errno;
-
-    return sli_fail_errno(SLUICE_E_IO, error, "cannot write %s%s", writer->file->path,
-                          error == ENOSPC || error == EDQUOT
-                              ? "; make room and run the same command again to continue"
-                              : "");
-}
-
 static sluice_status flush(tfrecord_file *writer)
 {
     if (sli_write(writer->file->fd, writer->bytes.data, writer->bytes.size) != 0) {
-        return write_failed(writer);
+        return sample_write_failed(writer->file->path, errno);
     }
     writer->written += writer->bytes.size;
     writer->bytes.size = 0;
@@ -105,7 +96,7 @@ static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
     const sluice_status st = flush(writer);
 
     if (st == SLUICE_OK && fsync(writer->file->fd) != 0) {
-        return write_failed(writer);
+        return sample_write_failed(writer->file->path, errno);
     }
     *bytes_out = writer->written;
     return st;

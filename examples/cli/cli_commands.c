@@ -112,7 +112,7 @@ const cli_command cli_commands[] = {
      "  --arg NAME VALUE   replace ${NAME} in the pipeline by VALUE, which is not parsed; "
      "repeatable\n"
      "  --drop COLUMNS     columns that are not written, separated by commas\n"
-     "  --shard-size BYTES maximum bytes of samples in a file: 512M (1G)\n"
+     "  --shard-size BYTES maximum bytes of samples in a file: 512M (1G); not of npy\n"
      "  --shuffle[=SEED]   write in a random order, the same for the same seed (0)\n"
      "  --workers N|auto   threads that read (auto: by cores and quota)\n"
      "  --leave-out-unreadable go on without files that the disk or the file server fails to "

@@ -58,7 +58,7 @@ static void begin_check(byte_check *check, const format_case *format, uint64_t s
     snprintf(check->other, sizeof(check->other), "%s", folder_named(folder, "other"));
     check->config = config_of(check->dataset, check->whole);
     check->config.format = format->format;
-    check->config.shard_bytes = shard_bytes;
+    check->config.shard_bytes = format->has_files ? shard_bytes : 0; /* npy has a single file */
     T_OK(sluice_pack(&check->config, NULL));
     check->config.folder = check->other;
 }

@@ -280,7 +280,9 @@ static void arrays_of_numbers_become_arrays(void)
     dataset = parsedf("image_list %s/list.tsv", folder);
     config = config_of(dataset, out);
     config.format = "npy";
-    config.shard_bytes = 1; /* all samples are in one file */
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+    T_CONTAINS(sluice_last_error(), "npy has all samples in one file");
+    config.shard_bytes = 0;
     T_OK(sluice_pack(&config, NULL));
     T_OK(sluice_pack(&config, NULL));
     sluice_dataset_destroy(dataset);
@@ -295,6 +297,7 @@ static void arrays_of_numbers_become_arrays(void)
     dataset = parsedf("mnist %s", folder);
     config = config_of(dataset, out);
     config.format = "npy";
+    config.shard_bytes = 0;
     T_OK(sluice_pack(&config, NULL));
     sluice_dataset_destroy(dataset);
     want = record_own(parsedf("mnist %s | batch 2", folder), &one_worker);
@@ -307,6 +310,7 @@ static void arrays_of_numbers_become_arrays(void)
     dataset = parsedf("image_list %s/list.tsv", folder);
     config = config_of(dataset, out);
     config.format = "npy";
+    config.shard_bytes = 0;
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "arrays cannot have the column image: it has files of images");
     sluice_dataset_destroy(dataset);

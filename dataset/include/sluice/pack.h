@@ -133,7 +133,7 @@ typedef struct sluice_pack_config {
                                     with E_IO */
     uint32_t workers;          /**< threads that transcode; 0: chosen by cores and CPU quota */
     uint64_t shard_bytes;  /**< largest size of a shard in bytes, unless it has a single sample; of
-                                a MindRecord file: of its samples. 0: 2^30 */
+                                a MindRecord file: of its samples; must be 0 for npy. 0: 2^30 */
     uint64_t memory_bytes; /**< limit on the bytes of samples that wait to be written, not counting
                                 one per worker; 0: 2^28 */
     uint64_t max_pixels; /**< images with more, according to the header, are not decoded; 0: 100 000
@@ -196,8 +196,8 @@ static inline void sluice_pack_config_init(sluice_pack_config *config)
  *          shards remain. Also E_IO, with stats_out->complete: the pack is complete except for
  *          LEFT_FAULT samples; E_UNSUPPORTED the library was built without libarchive, or the
  *          format cannot keep a column, or the value of one in a sample, which are named;
- * E_NO_MEMORY; errors of opening the dataset. Threads: any, one pack for a folder. All threads that
- * it starts have ended when it returns.
+ *          E_NO_MEMORY; errors of opening the dataset.
+ * Threads: any, one pack for a folder. All threads that it starts have ended when it returns.
  */
 SLUICE_API_CHECKED sluice_status sluice_pack(const sluice_pack_config *config,
                                              sluice_pack_stats *stats_out);
