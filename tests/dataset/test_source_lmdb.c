@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lmdb: files that LMDB has written (tests/data/lmdb), and such with errors. */
-#include "alloc_int.h"
 #include "bytes_int.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
@@ -8,13 +7,6 @@
 #include "log_kit.h"
 #include "source_kit.h"
 #include "testing.h"
-
-/* Fixtures have PNG files. */
-#ifdef SLI_HAVE_PNG
-enum { HAS_PNG = 1 };
-#else
-enum { HAS_PNG = 0 };
-#endif
 
 static const char folder[] = SLUICE_TEST_DATA "/lmdb";
 
@@ -75,7 +67,7 @@ static void files_of_images_in_datums_are_decoded(void)
 {
     engine_run run;
 
-    T_NEEDS(HAS_PNG, "this build has no libpng");
+    T_NEEDS(can_decode_png(), "this build has no libpng");
     open_values(&run, "encoded", "| decode | crop 6 | batch 4");
     for (uint32_t row = 0; row < 4; row += 2) {
         T_EQ(number_of(&run, "label", row), row);
@@ -90,7 +82,7 @@ static void files_of_images_are_values(void)
     sluice_dataset *dataset;
     engine_run run;
 
-    T_NEEDS(HAS_PNG, "this build has no libpng");
+    T_NEEDS(can_decode_png(), "this build has no libpng");
     kit_log_start(NULL, NULL);
     dataset = parsedf("lmdb %s | decode | crop 7,9 | batch 3", t_path(folder, "images"));
     T_CONTAINS(kit_log_stop(), "fields=image:value@image;");
@@ -127,29 +119,17 @@ static void values_of_a_deep_tree_are_read(void)
     close_run(&run);
 }
 
-static void check_open_fails(const char *path, const char *rest, sluice_status want,
-                             const char *words)
-{
-    const int before = open_files();
-    sluice_dataset *dataset = NULL;
-    char text[600];
-
-    snprintf(text, sizeof(text), "lmdb %s %s | batch 1", path, rest);
-    T_STATUS(sluice_dataset_parse(text, &dataset), want);
-    T_CONTAINS(sluice_last_error(), words);
-    T_EQ(open_files(), before);
-}
-
 static void what_is_not_read_is_refused(void)
 {
-    check_open_fails(t_path(folder, "named"), "", SLUICE_E_UNSUPPORTED,
-                     "beside 0 values its main database has 2 named databases and 0 keys");
-    check_open_fails(t_path(folder, "deep"), "", SLUICE_E_UNSUPPORTED,
-                     "its first values are neither images nor Datums of Caffe; say what they are");
-    check_open_fails(t_path(folder, "floats"), "fields=x:image@image", SLUICE_E_INVALID,
-                     "have no value image");
-    check_open_fails(SLUICE_TEST_DATA "/formats/lossless.webp", "", SLUICE_E_CORRUPT,
-                     "lossless.webp: this is not an LMDB file");
+    check_source_fails("lmdb", t_path(folder, "named"), "", SLUICE_E_UNSUPPORTED,
+                       "beside 0 values its main database has 2 named databases and 0 keys");
+    check_source_fails(
+        "lmdb", t_path(folder, "deep"), "", SLUICE_E_UNSUPPORTED,
+        "its first values are neither images nor Datums of Caffe; say what they are");
+    check_source_fails("lmdb", t_path(folder, "floats"), "fields=x:image@bytes[9]",
+                       SLUICE_E_INVALID, "have no value image");
+    check_source_fails("lmdb", SLUICE_TEST_DATA "/formats/lossless.webp", "", SLUICE_E_CORRUPT,
+                       "lossless.webp: this is not an LMDB file");
 }
 
 static void names_have_the_folder(void)
@@ -222,26 +202,11 @@ static void a_lost_meta_page_is_said(void)
 
 static void every_failure_of_memory_is_an_error(void)
 {
-    const int before = open_files();
     char text[600];
 
     snprintf(text, sizeof(text), "lmdb %s/caffe | batch 5", folder);
     kit_log_start(NULL, NULL);
-    for (int64_t n = 0;; n += T_FAULT_STEP) {
-        sluice_dataset *dataset = NULL;
-        sluice_status st;
-
-        sli_alloc_fail_after(n);
-        st = sluice_dataset_parse(text, &dataset);
-        sli_alloc_fail_after(-1);
-        if (st == SLUICE_OK) {
-            T_TRUE(n > 5);
-            sluice_dataset_destroy(dataset);
-            break;
-        }
-        T_STATUS(st, SLUICE_E_NO_MEMORY);
-        T_EQ(open_files(), before);
-    }
+    check_open_memory(text);
     (void)kit_log_stop();
 }
 

@@ -2,7 +2,6 @@
 /* Source mindrecord: columns of files that MindSpore and Sluice have written, datasets of several
  * files, and bad files. */
 #include <fcntl.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "dataset_kit.h"
@@ -12,30 +11,6 @@
 #include "mindrecord_writer.h"
 #include "source_kit.h"
 #include "testing.h"
-
-static sluice_status open_it(const char *text)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_dataset_info info;
-    sluice_status st = sluice_dataset_parse(text, &dataset);
-
-    sluice_dataset_info_init(&info);
-    st = st == SLUICE_OK ? sluice_dataset_inspect(dataset, &info) : st;
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void check_fails(const char *path, const char *arguments, sluice_status want,
-                        const char *words)
-{
-    const int before = open_files();
-    char text[4000];
-
-    snprintf(text, sizeof(text), "mindrecord %s %s | batch 1", path, arguments);
-    T_STATUS(open_it(text), want);
-    T_CONTAINS(sluice_last_error(), words);
-    T_EQ(open_files(), before);
-}
 
 #ifdef SLI_HAVE_JANSSON
 
@@ -131,12 +106,13 @@ static void a_missing_file_is_named(void)
     const char *folder = t_folder();
 
     copy_fixture("two0", folder);
-    check_fails(t_path(folder, "two0"), "", SLUICE_E_IO, "/two1 of its dataset");
+    check_source_fails("mindrecord", t_path(folder, "two0"), "", SLUICE_E_IO,
+                       "/two1 of its dataset");
     copy_fixture("two1", folder);
     T_EQ(rename(t_path(folder, "two1"), t_path(folder, "other")), 0);
     copy_fixture("two1", folder);
-    check_fails(t_path(folder, "other"), "", SLUICE_E_CORRUPT,
-                "must be one of those of its dataset");
+    check_source_fails("mindrecord", t_path(folder, "other"), "", SLUICE_E_CORRUPT,
+                       "must be one of those of its dataset");
     /* A file alone may have any name. */
     copy_fixture("texts", folder);
     T_EQ(rename(t_path(folder, "texts"), t_path(folder, "renamed.mindrecord")), 0);
@@ -149,19 +125,22 @@ static void files_of_another_schema_are_refused(void)
 
     snprintf(files, sizeof(files), "%s", mindrecord_fixture("texts"));
     snprintf(files + strlen(files), 1000, ",%s", mindrecord_fixture("plain"));
-    check_fails(files, "fields=data:data@bytes[9]", SLUICE_E_INVALID, "the column label differs");
+    check_source_fails("mindrecord", files, "fields=data:data@bytes[9]", SLUICE_E_INVALID,
+                       "the column label differs");
     snprintf(files, sizeof(files), "%s", mindrecord_fixture("plain"));
     snprintf(files + strlen(files), 1000, ",%s", mindrecord_fixture("two0"));
-    check_fails(files, "fields=data:data@bytes[9]", SLUICE_E_INVALID, "the column label differs");
+    check_source_fails("mindrecord", files, "fields=data:data@bytes[9]", SLUICE_E_INVALID,
+                       "the column label differs");
 }
 
 static void bad_files_and_fields_are_refused(void)
 {
-    check_fails(mindrecord_fixture("encrypted"), "", SLUICE_E_UNSUPPORTED, "encrypted");
-    check_fails(mindrecord_fixture("make_fixtures.py"), "", SLUICE_E_CORRUPT,
-                "not a MindRecord file");
-    check_fails(mindrecord_fixture("texts"), "fields=a:none@i32", SLUICE_E_INVALID,
-                "have no value none");
+    check_source_fails("mindrecord", mindrecord_fixture("encrypted"), "", SLUICE_E_UNSUPPORTED,
+                       "encrypted");
+    check_source_fails("mindrecord", mindrecord_fixture("make_fixtures.py"), "", SLUICE_E_CORRUPT,
+                       "not a MindRecord file");
+    check_source_fails("mindrecord", mindrecord_fixture("texts"), "fields=a:none@i32",
+                       SLUICE_E_INVALID, "have no value none");
 }
 
 #ifdef SLI_HAVE_SQLITE
@@ -243,22 +222,11 @@ static void files_of_sluice_say_what_their_columns_are(void)
 
 static void batches_are_those_of_one_worker(void)
 {
-    const run_options one = {.workers = 1, .settings = {.seed = 3}};
-    const run_options three = {.workers = 3, .settings = {.seed = 3}};
     const char *path = t_path(t_folder(), "x.mindrecord");
-    sluice_dataset *dataset;
-    tape want;
-    tape got;
 
     write_rows(path);
-    dataset = parsedf("mindrecord %s | shuffle | decode | random_horizontal_flip | batch 3", path);
-    want = record(dataset, &one);
-    got = record(dataset, &three);
-    T_EQ(want.batches, 3);
-    check_equal_tapes(&got, &want, "three workers");
-    free(want.bytes);
-    free(got.bytes);
-    sluice_dataset_destroy(dataset);
+    check_three_workers(
+        parsedf("mindrecord %s | shuffle | decode | random_horizontal_flip | batch 3", path), 3);
 }
 
 #endif
@@ -267,7 +235,8 @@ static void batches_are_those_of_one_worker(void)
 
 static void a_build_without_jansson_says_so(void)
 {
-    check_fails(mindrecord_fixture("texts"), "", SLUICE_E_UNSUPPORTED, "jansson");
+    check_source_fails("mindrecord", mindrecord_fixture("texts"), "", SLUICE_E_UNSUPPORTED,
+                       "jansson");
 }
 
 #endif

@@ -2,7 +2,6 @@
 /* recordio: files of MXNet's writer (tests/data/recordio), and such with errors. */
 #include <unistd.h>
 
-#include "alloc_int.h"
 #include "bytes_int.h"
 #include "dataset_kit.h"
 #include "list_kit.h"
@@ -10,13 +9,6 @@
 #include "recordio_kit.h"
 #include "source_kit.h"
 #include "testing.h"
-
-/* Fixtures have PNG files. */
-#ifdef SLI_HAVE_PNG
-enum { HAS_PNG = 1 };
-#else
-enum { HAS_PNG = 0 };
-#endif
 
 static const char folder[] = SLUICE_TEST_DATA "/recordio";
 
@@ -41,7 +33,7 @@ static void images_and_whole_labels_are_read(void)
 {
     engine_run run;
 
-    T_NEEDS(HAS_PNG, "this build has no libpng");
+    T_NEEDS(can_decode_png(), "this build has no libpng");
     open_records(&run, t_path(folder, "whole.rec"), "| decode | crop 8,6 | batch 5");
     for (uint32_t row = 0; row < 5; row++) {
         const uint8_t *image = column_row(&run, "image", row);
@@ -60,7 +52,7 @@ static void several_labels_are_a_row(void)
 {
     engine_run run;
 
-    T_NEEDS(HAS_PNG, "this build has no libpng");
+    T_NEEDS(can_decode_png(), "this build has no libpng");
     open_records(&run, t_path(folder, "several.rec"), "| decode | batch 4");
     for (uint32_t row = 0; row < 4; row++) {
         T_TRUE(floats(&run, row)[0] == (float)row + 0.5F && floats(&run, row)[1] == -1 &&
@@ -247,28 +239,16 @@ static void bad_lists_are_errors_with_the_line(void)
     check_bad_list("3\t1\ta\n0\t1\tb\n3\t1\tc\n", "a.lst: the id 3 appears twice");
 }
 
-static void check_refused_file(const char *path, sluice_status want, const char *words)
-{
-    const int before = open_files();
-    sluice_dataset *dataset = NULL;
-    char text[600];
-
-    snprintf(text, sizeof(text), "recordio %s | batch 1", path);
-    T_STATUS(sluice_dataset_parse(text, &dataset), want);
-    T_CONTAINS(sluice_last_error(), words);
-    T_EQ(open_files(), before);
-}
-
 static void bad_files_are_refused_with_the_offset(void)
 {
     const char *where = t_folder();
     size_t offsets[5];
     const char *path = write_file(where, offsets);
 
-    check_refused_file(SLUICE_TEST_DATA "/formats/lossless.webp", SLUICE_E_CORRUPT,
+    check_source_fails("recordio", SLUICE_TEST_DATA "/formats/lossless.webp", "", SLUICE_E_CORRUPT,
                        "lossless.webp: at byte 0 a part of a record must begin");
     t_write_file(path, "", 0);
-    check_refused_file(path, SLUICE_E_INVALID, "there is no record in 1 file");
+    check_source_fails("recordio", path, "", SLUICE_E_INVALID, "there is no record in 1 file");
 }
 
 /* A file with a hole: the head of one record of 256 MiB. */
@@ -281,30 +261,8 @@ static void a_large_first_record_is_not_looked_at(void)
     sli_put_u32(head + 4, 1 << 28);
     t_write_file(path, head, sizeof(head));
     T_EQ(truncate(path, 8 + (1 << 28)), 0);
-    check_refused_file(path, SLUICE_E_UNSUPPORTED,
+    check_source_fails("recordio", path, "", SLUICE_E_UNSUPPORTED,
                        "its first record has 268435464 bytes, more than are looked at");
-}
-
-/* Lets each allocation of opening a dataset fail. */
-static void check_memory(const char *text)
-{
-    const int before = open_files();
-
-    for (int64_t n = 0;; n += T_FAULT_STEP) {
-        sluice_dataset *dataset = NULL;
-        sluice_status st;
-
-        sli_alloc_fail_after(n);
-        st = sluice_dataset_parse(text, &dataset);
-        sli_alloc_fail_after(-1);
-        if (st == SLUICE_OK) {
-            T_TRUE(n > 5);
-            sluice_dataset_destroy(dataset);
-            return;
-        }
-        T_STATUS(st, SLUICE_E_NO_MEMORY);
-        T_EQ(open_files(), before);
-    }
 }
 
 static void every_failure_of_memory_is_an_error(void)
@@ -318,9 +276,10 @@ static void every_failure_of_memory_is_an_error(void)
     t_write_file(t_path(where, "a.lst"), list, sizeof(list) - 1);
     kit_log_start(NULL, NULL);
     snprintf(text, sizeof(text), "recordio %s fields=p:path@text[9] | batch 1", path);
-    check_memory(text);
-    snprintf(text, sizeof(text), "recordio %s | decode", t_path(folder, "whole.rec"));
-    check_memory(text);
+    check_open_memory(text);
+    snprintf(text, sizeof(text), "recordio %s | decode | resize 4 | batch 1",
+             t_path(folder, "whole.rec"));
+    check_open_memory(text);
     (void)kit_log_stop();
 }
 

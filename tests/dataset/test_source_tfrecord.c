@@ -7,74 +7,10 @@
 #include "dataset_kit.h"
 #include "list_kit.h"
 #include "log_kit.h"
-#include "order_kit.h"
-#include "record_kit.h"
 #include "source_kit.h"
-#include "stream_kit.h"
 #include "testing.h"
 #include "tfrecord_format.h"
-
-#define ALL                                                                                        \
-    "fields=image:image/encoded@image,seg:seg@mask,label:image/class/label@i32,v:v@f32[3],"        \
-    "caption:text@text[8]"
-
-/* A record with all values; record n has n in each. */
-static void add_record(record_bytes *file, uint32_t n)
-{
-    const int64_t label = (int64_t)n * 3;
-    const float v[] = {(float)n, 0.5F, -(float)n};
-    record_maker maker = {.names = {.count = 0}};
-    char image[40];
-    char seg[40];
-
-    snprintf(image, sizeof(image), "P6 2 1 255\n%c%c%c%c%c%c", (int)n + 1, (int)n + 2, (int)n + 3,
-             (int)n + 4, (int)n + 5, (int)n + 6);
-    snprintf(seg, sizeof(seg), "P5 2 1 255\n%c%c", (int)n + 1, (int)n + 2);
-    maker_numbers(&maker, "image/class/label", SLUICE_I64, &label, 1);
-    maker_bytes(&maker, "image/encoded", image, 17);
-    maker_bytes(&maker, "seg", seg, 13);
-    maker_numbers(&maker, "v", SLUICE_F32, v, n % 4);
-    maker_bytes(&maker, "text", "abcdefgh", n % 9);
-    maker_end(&maker, file);
-}
-
-static const char *write_file(const char *folder, const char *name, uint32_t first, uint32_t count)
-{
-    static char path[500];
-    record_bytes file = {NULL, 0, 0};
-
-    for (uint32_t i = 0; i < count; i++) {
-        add_record(&file, first + i);
-    }
-    snprintf(path, sizeof(path), "%s", t_path(folder, name));
-    write_records(&file, path);
-    return path;
-}
-
-/* Parses or, if that succeeds, opens a dataset. */
-static sluice_status open_it(const char *text)
-{
-    sluice_dataset *dataset = NULL;
-    sluice_dataset_info info;
-    sluice_status st = sluice_dataset_parse(text, &dataset);
-
-    sluice_dataset_info_init(&info);
-    st = st == SLUICE_OK ? sluice_dataset_inspect(dataset, &info) : st;
-    sluice_dataset_destroy(dataset);
-    return st;
-}
-
-static void check_fails(const char *path, const char *arguments, sluice_status want,
-                        const char *words)
-{
-    const int before = open_files();
-    char text[900];
-
-    snprintf(text, sizeof(text), "tfrecord %s %s | batch 1", path, arguments);
-    T_STATUS(open_it(text), want);
-    T_CONTAINS(sluice_last_error(), words);
-    T_EQ(open_files(), before);
-}
+#include "tfrecord_kit.h"
 
 /* A row of every column. */
 typedef struct record_row {
@@ -119,16 +55,16 @@ static void values_of_records_are_columns(void)
     sluice_dataset *dataset;
     record_row row;
 
-    write_file(folder, "0.tfrecord", 0, 5);
-    write_file(folder, "1.tfrecord", 5, 7);
-    dataset = parsedf("tfrecord %s " ALL " | decode | batch 2", folder);
+    tfrecord_write(folder, "0.tfrecord", 0, 5);
+    tfrecord_write(folder, "1.tfrecord", 5, 7);
+    dataset = parsedf("tfrecord %s " TFRECORD_ALL " | decode | batch 2", folder);
     for (uint32_t n = 0; n < 12; n++) {
         T_OK(get(dataset, n, &row));
         check_row(&row, n);
     }
     T_STR(name_of(dataset, 6), "1.tfrecord:1");
     sluice_dataset_destroy(dataset);
-    dataset = parsedf("tfrecord %s/{0..1}.tfrecord " ALL " | decode | batch 2", folder);
+    dataset = parsedf("tfrecord %s/{0..1}.tfrecord " TFRECORD_ALL " | decode | batch 2", folder);
     T_OK(get(dataset, 11, &row));
     check_row(&row, 11);
     sluice_dataset_destroy(dataset);
@@ -136,20 +72,12 @@ static void values_of_records_are_columns(void)
 
 static void batches_are_those_of_one_worker(void)
 {
-    const run_options one = {.workers = 1, .settings = {.seed = 3}};
-    const run_options three = {.workers = 3, .settings = {.seed = 3}};
-    const char *path = write_file(t_folder(), "a.tfrecord", 0, 12);
-    sluice_dataset *dataset = parsedf(
-        "tfrecord %s " ALL " cache=drop | shuffle | decode | random_horizontal_flip | batch 5",
-        path);
-    tape want = record(dataset, &one);
-    tape got = record(dataset, &three);
+    const char *path = tfrecord_write(t_folder(), "a.tfrecord", 0, 12);
 
-    T_EQ(want.batches, 3);
-    check_equal_tapes(&got, &want, "three workers");
-    free(want.bytes);
-    free(got.bytes);
-    sluice_dataset_destroy(dataset);
+    check_three_workers(parsedf("tfrecord %s " TFRECORD_ALL
+                                " cache=drop | shuffle | decode | random_horizontal_flip | batch 5",
+                                path),
+                        3);
 }
 
 /* Records of the sizes around those of the windows in which a file is scanned. */
@@ -183,7 +111,7 @@ static void records_of_any_size_are_found(void)
 
 static void columns_are_chosen_by_the_file(void)
 {
-    const char *path = write_file(t_folder(), "a.tfrecord", 0, 12);
+    const char *path = tfrecord_write(t_folder(), "a.tfrecord", 0, 12);
     sluice_dataset *dataset;
     sluice_dataset_info info;
 
@@ -230,15 +158,11 @@ static void fixed_numbers_are_chosen_with_a_shape(void)
     sluice_dataset_destroy(dataset);
 }
 
-#define OF_TENSORFLOW                                                                              \
-    "fields=image:image/encoded@image,label:image/class/label@i32,w:weights@f32x2,big:big@i64x3,"  \
-    "boxes:image/object/bbox@boxes[2],caption:caption@text[8]"
-
 /* Files that TensorFlow has written (make_fixtures.py). */
 static void files_of_tensorflow_are_read(void)
 {
     sluice_dataset *dataset =
-        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/examples.tfrecord " OF_TENSORFLOW
+        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/examples.tfrecord " TFRECORD_OF_TENSORFLOW
                " | decode | batch 6");
     uint8_t image[6];
     uint8_t caption[8];
@@ -268,116 +192,27 @@ static void files_of_tensorflow_are_read(void)
     sluice_dataset_destroy(dataset);
 }
 
-/* Records of a compressed file are those of the same file without compression, in its order. */
-static void compressed_files_are_read_in_sequence(void)
-{
-    const run_options options = {.workers = 2, .settings = {.seed = 3}};
-    sluice_dataset *plain =
-        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/examples.tfrecord " OF_TENSORFLOW
-               " | decode | resize 1,2 | batch 4");
-    sluice_dataset *compressed =
-        parsed("tfrecord " SLUICE_TEST_DATA "/tfrecord/gzip.tfrecord " OF_TENSORFLOW
-               " | decode | resize 1,2 | batch 4");
-    tape want;
-    tape got;
-
-    if (can_gunzip()) {
-        want = record(plain, &options);
-        got = record(compressed, &options);
-        T_TRUE(want.batches > 0);
-        check_equal_tapes(&got, &want, "compressed");
-        free(want.bytes);
-        free(got.bytes);
-    }
-    sluice_dataset_destroy(plain);
-    sluice_dataset_destroy(compressed);
-    check_fails(SLUICE_TEST_DATA "/tfrecord/gzip.tfrecord", "", SLUICE_E_INVALID, "needs fields=");
-}
-
-/* Runs the bytes of a pipe to the end. */
-static tape run_pipe(const void *bytes, size_t size, const char *arguments)
-{
-    fifo_writer writer;
-    tape got;
-
-    fifo_write(&writer, t_path(t_folder(), "pipe"), bytes, size);
-    got = record_own(parsedf("tfrecord %s fields=label:image/class/label@i32 %s | batch 1",
-                             writer.path, arguments),
-                     &(run_options){.workers = 2});
-    fifo_join(&writer);
-    return got;
-}
-
-static void a_pipe_that_is_cut_or_corrupt_is_an_error(void)
-{
-    static const struct {
-        const char *words;
-        long at;          /* of the byte that is changed, behind the first record; -1: none */
-        long size;        /* behind the first record */
-        const char *more; /* arguments */
-    } cases[] = {
-        {"the data end within its head", -1, 5, ""},
-        {"beyond the end of the data", -1, 20, ""},
-        {"checksum of its length is wrong", 3, 60, ""},
-        {"the checksum of its", 30, 1000, ""},
-        {"must have at most max_sample=100", -1, 1000, "max_sample=100"},
-    };
-    record_bytes file = {NULL, 0, 0};
-    size_t first;
-
-    add_record(&file, 0);
-    first = file.size;
-    add_record(&file, 1);
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const size_t whole = first + (size_t)cases[i].size;
-        uint8_t *byte = cases[i].at >= 0 ? &file.data[first + (size_t)cases[i].at] : NULL;
-        tape got;
-
-        if (byte != NULL) {
-            *byte ^= 4;
-        }
-        got = run_pipe(file.data, whole < file.size ? whole : file.size, cases[i].more);
-        T_TRUE(got.end < SLUICE_OK);
-        T_CONTAINS(got.error, cases[i].words);
-        free(got.bytes);
-        if (byte != NULL) {
-            *byte ^= 4;
-        }
-    }
-    record_bytes_free(&file);
-}
-
 static void a_name_that_no_record_has_is_an_error(void)
 {
-    const char *path = write_file(t_folder(), "a.tfrecord", 0, 3);
+    const char *path = tfrecord_write(t_folder(), "a.tfrecord", 0, 3);
 
-    check_fails(path, "fields=x:labels@i32", SLUICE_E_INVALID,
-                "the first 3 records have no value labels");
-    check_fails(path, "fields=x:labels@i32[3]", SLUICE_E_INVALID, "no value labels");
-}
-
-/* Flips a bit of a file. */
-static void change_byte(const char *path, long at)
-{
-    FILE *file = fopen(path, "r+b");
-    int byte;
-
-    T_TRUE(file != NULL && fseek(file, at, SEEK_SET) == 0);
-    byte = fgetc(file);
-    T_TRUE(fseek(file, at, SEEK_SET) == 0 && fputc(byte ^ 4, file) != EOF && fclose(file) == 0);
+    check_source_fails("tfrecord", path, "fields=x:labels@i32", SLUICE_E_INVALID,
+                       "the first 3 records have no value labels");
+    check_source_fails("tfrecord", path, "fields=x:labels@i32[3]", SLUICE_E_INVALID,
+                       "no value labels");
 }
 
 static void a_wrong_checksum_is_a_bad_sample(void)
 {
-    const char *path = write_file(t_folder(), "a.tfrecord", 0, 4);
+    const char *path = tfrecord_write(t_folder(), "a.tfrecord", 0, 4);
     record_bytes first = {NULL, 0, 0};
     sluice_dataset *dataset;
     record_row row;
     char words[600];
 
-    add_record(&first, 0);
+    tfrecord_add(&first, 0);
     change_byte(path, (long)first.size + 30);
-    dataset = parsedf("tfrecord %s " ALL " | decode | batch 1", path);
+    dataset = parsedf("tfrecord %s " TFRECORD_ALL " | decode | batch 1", path);
     T_STATUS(get(dataset, 1, &row), SLUICE_E_CORRUPT);
     snprintf(words, sizeof(words), "record 1 of %s, at %zu: the checksum of its", path, first.size);
     T_CONTAINS(sluice_last_error(), words);
@@ -389,132 +224,38 @@ static void a_wrong_checksum_is_a_bad_sample(void)
 
 static void bad_files_are_errors_with_the_offset(void)
 {
-    const char *path = write_file(t_folder(), "a.tfrecord", 0, 3);
+    const char *path = tfrecord_write(t_folder(), "a.tfrecord", 0, 3);
     record_bytes one = {NULL, 0, 0};
     uint8_t head[12];
     char words[80];
     size_t size;
 
-    add_record(&one, 0);
+    tfrecord_add(&one, 0);
     size = one.size;
     change_byte(path, (long)size + 3);
     snprintf(words, sizeof(words), "the length of the record at %zu is wrong", size);
-    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, words);
+    check_source_fails("tfrecord", path, TFRECORD_ALL " | decode", SLUICE_E_CORRUPT, words);
     T_EQ(truncate(path, (off_t)size + 7), 0);
     snprintf(words, sizeof(words), "it ends at %zu, within the head of the record at %zu", size + 7,
              size);
-    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, words);
+    check_source_fails("tfrecord", path, TFRECORD_ALL " | decode", SLUICE_E_CORRUPT, words);
     T_EQ(truncate(path, (off_t)size - 1), 0);
-    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, "beyond the end of the file");
+    check_source_fails("tfrecord", path, TFRECORD_ALL " | decode", SLUICE_E_CORRUPT,
+                       "beyond the end of the file");
     sli_put_u64(head, UINT64_MAX);
     sli_put_u32(head + 8, tfrecord_crc(head, 8));
     t_write_file(path, head, sizeof(head));
-    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT,
-                "18446744073709551615 bytes, beyond the end");
-    check_fails(SLUICE_TEST_DATA "/tfrecord/zlib.tfrecord", ALL " | decode", SLUICE_E_UNSUPPORTED,
-                "zlib stream");
+    check_source_fails("tfrecord", path, TFRECORD_ALL " | decode", SLUICE_E_CORRUPT,
+                       "18446744073709551615 bytes, beyond the end");
+    check_source_fails("tfrecord", SLUICE_TEST_DATA "/tfrecord/zlib.tfrecord",
+                       TFRECORD_ALL " | decode", SLUICE_E_UNSUPPORTED, "zlib stream");
     t_write_file(path, "this is not a record at all", 27);
-    check_fails(path, ALL " | decode", SLUICE_E_CORRUPT, "not a TFRecord file");
+    check_source_fails("tfrecord", path, TFRECORD_ALL " | decode", SLUICE_E_CORRUPT,
+                       "not a TFRecord file");
     t_write_file(path, "", 0);
-    check_fails(path, ALL " | decode", SLUICE_E_INVALID, "there is no record in 1 files");
+    check_source_fails("tfrecord", path, TFRECORD_ALL " | decode", SLUICE_E_INVALID,
+                       "there is no record in 1 files");
     record_bytes_free(&one);
-}
-
-/* Opens a dataset of a file, and returns what was logged. */
-static const char *log_of(const char *path, const char *arguments)
-{
-    char text[1200];
-
-    kit_log_start(NULL, NULL);
-    sluice_log_set_level(SLUICE_LOG_INFO);
-    snprintf(text, sizeof(text), "tfrecord %s %s | batch 1", path, arguments);
-    T_OK(open_it(text));
-    sluice_log_set_level(SLUICE_LOG_WARN);
-    return kit_log_stop();
-}
-
-static void an_index_is_kept_in_a_folder(void)
-{
-    const char *path = write_file(t_folder(), "a.tfrecord", 0, 3);
-    char arguments[400];
-    const char *log;
-    char *at;
-
-    snprintf(arguments, sizeof(arguments), ALL " index=%s | decode",
-             t_path(t_folder(), "more/cache"));
-    log = log_of(path, arguments);
-    T_CONTAINS(log, "3 records, is kept in ");
-    at = strdup(strstr(log, "is kept in ") + strlen("is kept in "));
-    T_TRUE(at != NULL);
-    at[strcspn(at, "\n")] = '\0';
-    T_TRUE(strstr(log_of(path, arguments), "index") == NULL); /* it is used */
-    change_byte(at, 60);
-    T_CONTAINS(log_of(path, arguments), "is not used: it is corrupt");
-    T_TRUE(strstr(log_of(path, arguments), "index") == NULL); /* it was rebuilt */
-    T_EQ(truncate(at, 20), 0);
-    T_CONTAINS(log_of(path, arguments), "is not an index");
-    free(at);
-}
-
-/* Of a large file the user's cache has the index, unless index=none. */
-static void the_cache_of_the_user_keeps_indexes_of_large_files(void)
-{
-    const char *folder = t_folder();
-    const char *path = write_file(folder, "small.tfrecord", 0, 3);
-    const char *was = getenv("XDG_CACHE_HOME");
-    char *home = was != NULL ? strdup(was) : NULL;
-    record_bytes file = {NULL, 0, 0};
-    record_maker maker = {.names = {.count = 0}};
-    uint8_t *bytes = calloc(1, 1 << 24);
-    char log[2][300];
-
-    T_TRUE(bytes != NULL);
-    T_EQ(setenv("XDG_CACHE_HOME", folder, 1), 0);
-    T_TRUE(strstr(log_of(path, ALL " | decode"), "is kept in") == NULL);
-    maker_bytes(&maker, "x", bytes, 1 << 24);
-    maker_end(&maker, &file);
-    free(bytes);
-    path = t_path(folder, "large.tfrecord");
-    write_records(&file, path);
-    snprintf(log[0], sizeof(log[0]), "%s", log_of(path, "fields=x:x@bytes[9] index=none"));
-    snprintf(log[1], sizeof(log[1]), "%s", log_of(path, "fields=x:x@bytes[9]"));
-    T_EQ(home != NULL ? setenv("XDG_CACHE_HOME", home, 1) : unsetenv("XDG_CACHE_HOME"), 0);
-    free(home);
-    T_STR(log[0], "");
-    T_CONTAINS(log[1], "is kept in");
-}
-
-/* An index of tfrecord2idx finds records although the length of one has a wrong checksum. */
-static void an_index_of_another_tool_is_read(void)
-{
-    const char *folder = t_folder();
-    const char *path = write_file(folder, "a.tfrecord", 0, 2);
-    record_bytes file = {NULL, 0, 0};
-    size_t first;
-    char lines[100];
-    sluice_dataset *dataset;
-    record_row row;
-
-    add_record(&file, 0);
-    first = file.size;
-    add_record(&file, 1);
-    snprintf(lines, sizeof(lines), "0 %zu\n%zu %zu\n", first, first, file.size - first);
-    t_write_file(t_path(folder, "a.idx"), lines, strlen(lines));
-    change_byte(path, (long)first + 8);
-    dataset = parsedf("tfrecord %s " ALL " | decode | batch 1", path);
-    T_OK(get(dataset, 0, &row));
-    T_STATUS(get(dataset, 1, &row), SLUICE_E_CORRUPT);
-    T_CONTAINS(sluice_last_error(), "no record begins there");
-    sluice_dataset_destroy(dataset);
-    change_byte(path, (long)first + 8);
-    snprintf(lines, sizeof(lines), "0 %zu\n%zu %zu\n", first, first + 1, file.size - first - 1);
-    t_write_file(t_path(folder, "a.tfrecord.idx"), lines, strlen(lines));
-    T_CONTAINS(log_of(path, ALL " | decode"),
-               "a.tfrecord.idx is not used: line 2 must be the offset");
-    snprintf(lines, sizeof(lines), "0 %zu\n", first);
-    t_write_file(t_path(folder, "a.tfrecord.idx"), lines, strlen(lines));
-    T_CONTAINS(log_of(path, ALL " | decode"), "the file is scanned");
-    record_bytes_free(&file);
 }
 
 static void numbers_out_of_range_are_bad_samples(void)
@@ -617,14 +358,9 @@ const t_test source_tfrecord_tests[] = {
     T_TEST(columns_are_chosen_by_the_file),
     T_TEST(fixed_numbers_are_chosen_with_a_shape),
     T_TEST(files_of_tensorflow_are_read),
-    T_TEST(compressed_files_are_read_in_sequence),
-    T_TEST(a_pipe_that_is_cut_or_corrupt_is_an_error),
     T_TEST(a_name_that_no_record_has_is_an_error),
     T_TEST(a_wrong_checksum_is_a_bad_sample),
     T_TEST(bad_files_are_errors_with_the_offset),
-    T_TEST(an_index_is_kept_in_a_folder),
-    T_TEST(an_index_of_another_tool_is_read),
-    T_TEST(the_cache_of_the_user_keeps_indexes_of_large_files),
     T_TEST(numbers_out_of_range_are_bad_samples),
     T_TEST(images_may_be_pixels),
     T_TEST(a_million_features_need_no_memory),

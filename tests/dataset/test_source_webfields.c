@@ -150,19 +150,11 @@ static void members_of_samples_are_columns(void)
 
 static void batches_are_those_of_one_worker(void)
 {
-    const run_options one = {.workers = 1, .settings = {.seed = 3}};
-    const run_options three = {.workers = 3, .settings = {.seed = 3}};
     const char *path = write_shard(t_folder(), "a.tar", 0, 12);
-    sluice_dataset *dataset = shards_dataset(
-        path, "fields=" ALL " cache=drop | shuffle | decode | random_horizontal_flip | batch 5");
-    tape want = record(dataset, &one);
-    tape got = record(dataset, &three);
 
-    T_EQ(want.batches, 3);
-    check_equal_tapes(&got, &want, "three workers");
-    free(want.bytes);
-    free(got.bytes);
-    sluice_dataset_destroy(dataset);
+    check_three_workers(shards_dataset(path, "fields=" ALL " cache=drop | shuffle | decode | "
+                                             "random_horizontal_flip | batch 5"),
+                        3);
 }
 
 /* No image, and columns that are not asked for are not there. */

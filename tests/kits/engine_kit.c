@@ -459,6 +459,17 @@ tape record_own(sluice_dataset *dataset, const run_options *options)
     return t;
 }
 
+void check_three_workers(sluice_dataset *dataset, uint64_t batches)
+{
+    tape want = record(dataset, &(run_options){.workers = 1, .settings = {.seed = 3}});
+    tape got = record_own(dataset, &(run_options){.workers = 3, .settings = {.seed = 3}});
+
+    T_EQ(want.batches, batches);
+    check_equal_tapes(&got, &want, "three workers");
+    free(want.bytes);
+    free(got.bytes);
+}
+
 void check_equal_tapes(const tape *got, const tape *want, const char *what)
 {
     if (got->batches != want->batches || got->size != want->size || got->end != want->end ||

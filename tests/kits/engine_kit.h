@@ -139,6 +139,10 @@ tape record_own(sluice_dataset *dataset, const run_options *options);
 
 /* Adds the batch that the run has. */
 void tape_batch(tape *t, const engine_run *run);
+
+/* Checks that a run of three workers gives the batches of one worker, which are so many; destroys
+ * the dataset. */
+void check_three_workers(sluice_dataset *dataset, uint64_t batches);
 void check_equal_tapes(const tape *got, const tape *want, const char *what);
 
 /* Twenty images of different sizes in three classes, written to the folder. */

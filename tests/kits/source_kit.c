@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "alloc_int.h"
 #include "log_kit.h"
 #include "testing.h"
 
@@ -63,6 +64,55 @@ void check_class(sluice_dataset *dataset, int32_t label, const char *want)
     T_OK(sluice_dataset_class_name(dataset, label, &name));
     T_STR(name != NULL ? name : "", want);
     sluice_string_free(name);
+}
+
+sluice_status open_pipeline(const char *text)
+{
+    sluice_dataset *dataset = NULL;
+    sluice_dataset_info info;
+    sluice_status st = sluice_dataset_parse(text, &dataset);
+
+    sluice_dataset_info_init(&info);
+    st = st == SLUICE_OK ? sluice_dataset_inspect(dataset, &info) : st;
+    sluice_dataset_destroy(dataset);
+    return st;
+}
+
+void check_source_fails(const char *source, const char *path, const char *arguments,
+                        sluice_status want, const char *words)
+{
+    const int before = open_files();
+    char text[4000];
+
+    snprintf(text, sizeof(text), "%s %s %s | batch 1", source, path, arguments);
+    T_STATUS(open_pipeline(text), want);
+    T_CONTAINS(sluice_last_error(), words);
+    T_EQ(open_files(), before);
+}
+
+void check_open_memory(const char *text)
+{
+    const int before = open_files();
+    sluice_status st = SLUICE_E_NO_MEMORY;
+    int64_t n = 0;
+
+    for (; st != SLUICE_OK; n += T_FAULT_STEP) {
+        sli_alloc_fail_after(n);
+        st = open_pipeline(text);
+        sli_alloc_fail_after(-1);
+        T_TRUE(st == SLUICE_OK || st == SLUICE_E_NO_MEMORY);
+        T_EQ(open_files(), before);
+    }
+    T_TRUE(n > 5);
+}
+
+bool can_decode_png(void)
+{
+#ifdef SLI_HAVE_PNG
+    return true;
+#else
+    return false;
+#endif
 }
 
 const char *log_of_opening(sluice_dataset *dataset)

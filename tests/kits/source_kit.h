@@ -24,6 +24,20 @@ void check_class(sluice_dataset *dataset, int32_t label, const char *want);
 /* Checks that two sources give the same columns, with their roles. */
 void check_same_columns(const sluice_dataset *want, const sluice_dataset *got);
 
+/* Parses a pipeline and opens its source. */
+sluice_status open_pipeline(const char *text);
+
+/* Checks that opening "SOURCE PATH ARGUMENTS | batch 1" fails, with these words in the error, and
+ * leaves no file open. */
+void check_source_fails(const char *source, const char *path, const char *arguments,
+                        sluice_status want, const char *words);
+
+/* Checks that opening a pipeline fails with E_NO_MEMORY for each of its allocations that fails. */
+void check_open_memory(const char *text);
+
+/* True if the build decodes PNG files, which fixtures of record files have. */
+bool can_decode_png(void);
+
 /* Opens a dataset, and returns what was logged; good until the next call. */
 const char *log_of_opening(sluice_dataset *dataset);
 
