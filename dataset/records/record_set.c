@@ -56,7 +56,7 @@ static sluice_status open_file(record_set *set, const char *path, const char *in
     if (st != SLUICE_OK) {
         return st;
     }
-    file->first = set->count;
+    file->file.first = set->count;
     file->file.path = path;
     file->input = (record_input){.path = path, .fd = fd, .size = (uint64_t)info.st_size};
     set->file_count++;
@@ -249,16 +249,7 @@ uint64_t record_set_memory(const record_set *set)
 
 record_file *record_set_file(const record_set *set, uint64_t *index)
 {
-    size_t low = 0;
-    size_t high = set->file_count;
-
-    while (high - low > 1) {
-        const size_t middle = (low + high) / 2;
-
-        *(set->files[middle].first <= *index ? &low : &high) = middle;
-    }
-    *index -= set->files[low].first;
-    return &set->files[low];
+    return web_shard_find(set->files, set->file_count, sizeof(*set->files), index);
 }
 
 void record_reader_free(record_reader *reader)

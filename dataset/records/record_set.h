@@ -21,8 +21,7 @@ typedef struct record_args {
 
 typedef struct record_file {
     web_shard_file file;
-    record_input input; /* its descriptor is valid only while the file is opened first */
-    uint64_t first;     /* number of its first record in the dataset */
+    record_input input; /* its descriptor is valid only while the set is opened */
     record_index index;
 } record_file;
 

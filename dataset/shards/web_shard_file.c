@@ -72,6 +72,22 @@ void web_shard_hold(web_shard_file *file, const char *path, int fd, const struct
     sli_held_file_put(&file->held, fd);
 }
 
+void *web_shard_find(void *files, size_t count, size_t size, uint64_t *index)
+{
+    uint8_t *bytes = files;
+    size_t low = 0;
+    size_t high = count;
+
+    while (high - low > 1) {
+        const size_t middle = (low + high) / 2;
+        const web_shard_file *file = (const void *)(bytes + middle * size);
+
+        *(file->first <= *index ? &low : &high) = middle;
+    }
+    *index -= ((const web_shard_file *)(const void *)(bytes + low * size))->first;
+    return bytes + low * size;
+}
+
 sluice_status web_shard_borrow(web_shard_file *file, const sample_io *io, bool *lent_out,
                                int *fd_out)
 {

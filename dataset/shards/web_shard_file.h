@@ -10,6 +10,7 @@
 
 typedef struct web_shard_file {
     const char *path;
+    uint64_t first;     /* number of its first sample in the dataset */
     uint64_t version;   /* of the file, when it was opened first */
     bool drops;         /* drop a sample's pages from the page cache after it is read */
     sli_held_file held; /* cached descriptor; while it is closed, the file is opened for each
@@ -29,6 +30,13 @@ sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, i
  */
 void web_shard_hold(web_shard_file *file, const char *path, int fd, const struct stat *info,
                     bool drops);
+
+/*
+ * Finds the file of a sample among `count` structs of `size` bytes, which begin with a
+ * web_shard_file and are in the order of their samples. *index becomes the number of the sample in
+ * its file.
+ */
+void *web_shard_find(void *files, size_t count, size_t size, uint64_t *index);
 
 /*
  * Returns a descriptor of the shard: the held one, with *lent_out true, or one opened for this

@@ -27,7 +27,6 @@
 
 typedef struct web_shard {
     web_shard_file file;
-    uint64_t first; /* number of its first sample in the dataset */
     shard_index index;
 } web_shard;
 
@@ -92,7 +91,7 @@ static sluice_status open_shard(webdataset *web, web_packs *packs, const char *p
         return st;
     }
     web_shard_hold(&shard->file, path, fd, &info, web->drops);
-    shard->first = web->count;
+    shard->file.first = web->count;
     web->shard_count++;
     skipped_count_shard(&web->skipped, &shard->index, path);
     skipped_count(&packs->unchecked, shard->index.is_unchecked, path, "", 0);
@@ -185,22 +184,10 @@ static uint64_t web_memory(const void *source)
     return bytes;
 }
 
-/*
- * Finds the shard of a sample: the last one whose first sample is at or before it. *index becomes
- * the number of the sample in the shard.
- */
+/* The shard of a sample; *index becomes its number in the shard. */
 static web_shard *shard_of(const webdataset *web, uint64_t *index)
 {
-    size_t low = 0;
-    size_t high = web->shard_count;
-
-    while (high - low > 1) {
-        size_t middle = (low + high) / 2;
-
-        *(web->shards[middle].first <= *index ? &low : &high) = middle;
-    }
-    *index -= web->shards[low].first;
-    return &web->shards[low];
+    return web_shard_find(web->shards, web->shard_count, sizeof(*web->shards), index);
 }
 
 static void web_name(const void *source, uint64_t index, char *text, size_t size)

@@ -17,7 +17,6 @@ typedef struct member_place {
 
 typedef struct fields_shard {
     web_shard_file file;
-    uint64_t first; /* number of its first sample in the dataset */
     uint64_t count;
     member_place *places; /* (count, fields) */
     size_t capacity;

@@ -33,7 +33,7 @@ static sluice_status open_shard(web_set *set, const char *path)
     if (st != SLUICE_OK) {
         return st;
     }
-    shard->first = set->count;
+    shard->file.first = set->count;
     set->shard_count++;
     st = fields_shard_walk(&set->fields, path, fd, (uint64_t)info.st_size, shard, &set->skipped);
     web_shard_hold(&shard->file, path, fd, &info, set->drops);
@@ -43,16 +43,7 @@ static sluice_status open_shard(web_set *set, const char *path)
 
 fields_shard *web_set_shard(const web_set *set, uint64_t *index)
 {
-    size_t low = 0;
-    size_t high = set->shard_count;
-
-    while (high - low > 1) {
-        const size_t middle = (low + high) / 2;
-
-        *(set->shards[middle].first <= *index ? &low : &high) = middle;
-    }
-    *index -= set->shards[low].first;
-    return &set->shards[low];
+    return web_shard_find(set->shards, set->shard_count, sizeof(*set->shards), index);
 }
 
 sluice_status web_member_error(const fields_shard *shard, const web_field *field,
