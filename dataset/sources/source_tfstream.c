@@ -4,7 +4,6 @@
  * byte to its last; only the current record is in memory.
  */
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,28 +13,25 @@
 #include "bytes_int.h"
 #include "compression.h"
 #include "error_int.h"
-#include "permutation.h"
 #include "record_source.h"
 #include "status_int.h"
+#include "stream_files.h"
 #include "tfrecord_format.h"
 #include "tfrecord_stream.h"
 #include "webdataset_args.h"
 
 typedef struct tf_stream {
-    file_list list;
+    stream_files files;
     record_fields fields;
     uint64_t most; /* bytes of a record */
     bool drops;
-    bool once; /* one of the files is a pipe */
-    atomic_bool begun;
 } tf_stream;
 
 typedef struct tf_pass {
     tf_stream *stream;
     int stop_fd;
-    bool mixed; /* the order of the files is shuffled */
-    uint64_t key;
-    size_t file;     /* position of the current or next file in that order */
+    stream_turn turn;
+    size_t file;     /* position of the current or next file in the order */
     byte_feed *feed; /* of the current file; NULL: none is open */
     uint64_t at;     /* offset in its decompressed bytes */
     uint64_t record; /* number of the next record of the file */
@@ -76,7 +72,7 @@ static void stream_close(void *source)
     tf_stream *stream = source;
 
     list_columns_free(&stream->fields.columns);
-    file_list_free(&stream->list);
+    stream_files_close(&stream->files);
     sli_free(stream);
 }
 
@@ -100,30 +96,21 @@ static sluice_status stream_open(const void *opaque, void **source_out)
     stream->most = args->max_sample;
     st = record_fields_parse(args->fields, "tfrecord", &stream->fields);
     if (st == SLUICE_OK) {
-        st = file_list_make(args->files, &record_tfrecord.files, &stream->list);
+        st = stream_files_open(args->files, &record_tfrecord.files, &stream->files);
     }
     if (st != SLUICE_OK) {
         stream_close(stream);
         return st;
     }
-    for (size_t i = 0; i < stream->list.count; i++) {
-        stream->once = stream->once || byte_feed_is_once(stream->list.paths[i]);
-    }
     *source_out = stream;
     return SLUICE_OK;
-}
-
-static void stream_name(const void *source, uint64_t index, char *text, size_t size)
-{
-    (void)source;
-    snprintf(text, size, "number %llu of the stream", (unsigned long long)index);
 }
 
 static uint64_t stream_memory(const void *source)
 {
     const tf_stream *stream = source;
 
-    return sizeof(*stream) + stream->list.capacity * sizeof(*stream->list.paths);
+    return sizeof(*stream) + stream_files_memory(&stream->files);
 }
 
 static uint64_t stream_largest(const void *source)
@@ -133,17 +120,14 @@ static uint64_t stream_largest(const void *source)
 
 static bool stream_once(const void *source)
 {
-    return ((const tf_stream *)source)->once;
+    return ((const tf_stream *)source)->files.once;
 }
 
 /* ---- a pass -------------------------------------------------------------------------------- */
 
 static const char *path_of(const tf_pass *pass)
 {
-    const file_list *list = &pass->stream->list;
-    const index_permutation order = permutation_of(list->count);
-
-    return list->paths[pass->mixed ? permutation_at(&order, pass->key, pass->file) : pass->file];
+    return stream_files_path(&pass->stream->files, &pass->turn, pass->file);
 }
 
 /* Adds file and offset to the text of an error. */
@@ -241,7 +225,7 @@ static sluice_status pass_next(void *opaque, stream_item *item)
     sluice_status st = SLUICE_END_OF_DATA;
 
     while (st == SLUICE_END_OF_DATA &&
-           (pass->feed != NULL || pass->file < pass->stream->list.count)) {
+           (pass->feed != NULL || pass->file < pass->stream->files.list.count)) {
         st = pass->feed == NULL ? open_file(pass) : SLUICE_OK;
         if (st == SLUICE_OK) {
             st = read_record(pass, item);
@@ -258,7 +242,7 @@ static sluice_status pass_next(void *opaque, stream_item *item)
     return st == SLUICE_END_OF_DATA && pass->given == 0
                ? sli_fail(SLUICE_E_INVALID,
                           "no valid data in the dataset: tfrecord: there is no record in %zu files",
-                          pass->stream->list.count)
+                          pass->stream->files.list.count)
                : st;
 }
 
@@ -275,11 +259,12 @@ static void pass_end(void *opaque)
 static sluice_status pass_begin(void *source, const stream_start *start, void **pass_out)
 {
     tf_stream *stream = source;
+    stream_turn turn;
     tf_pass *pass;
+    const sluice_status st = stream_files_begin(&stream->files, start, &turn);
 
-    if (atomic_exchange_explicit(&stream->begun, true, memory_order_relaxed) && stream->once) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "tfrecord: a pipe can be read only once, and was read already");
+    if (st != SLUICE_OK) {
+        return st;
     }
     pass = sli_calloc(1, sizeof(*pass));
     if (pass == NULL) {
@@ -287,8 +272,7 @@ static sluice_status pass_begin(void *source, const stream_start *start, void **
     }
     pass->stream = stream;
     pass->stop_fd = start->stop_fd;
-    pass->mixed = start->key != NULL && !stream->once; /* with a pipe the order is fixed */
-    pass->key = pass->mixed ? *start->key : 0;
+    pass->turn = turn;
     *pass_out = pass;
     return SLUICE_OK;
 }
@@ -348,7 +332,7 @@ static sluice_status stream_read_other(const void *source, uint64_t index, uint3
 const source_ops tfrecord_stream_ops = {
     .open = stream_open,
     .close = stream_close,
-    .name = stream_name,
+    .name = stream_sample_name,
     .read = stream_read,
     .read_other = stream_read_other,
     .memory = stream_memory,

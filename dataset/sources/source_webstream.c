@@ -3,36 +3,31 @@
  * Source `webdataset` as a stream: pipes, compressed shards, or plain shards with access=stream. A
  * pass reads each shard from its first byte to its last; only the current sample is in memory.
  */
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "byte_feed.h"
 #include "compression.h"
-#include "file_list.h"
 #include "page_cache.h"
-#include "permutation.h"
 #include "shard_walk.h"
 #include "status_int.h"
+#include "stream_files.h"
 #include "web_packs.h"
 #include "webdataset_args.h"
 #include "webdataset_skipped.h"
 
 typedef struct web_stream {
-    file_list list;
-    const web_args *args; /* arguments of the stage */
-    bool once;            /* the source can be read only once, since one of the files is a pipe */
-    atomic_bool begun;
+    stream_files files;
+    const web_args *args;               /* arguments of the stage */
     char left_out[2 * SHARD_SEEN_SIZE]; /* members that are in no column, once a pass has ended */
 } web_stream;
 
 typedef struct web_pass {
     web_stream *stream;
     int stop_fd;
-    bool mixed; /* the order of the shards is shuffled */
-    uint64_t key;
-    size_t shard; /* position of the current or next shard in that order */
+    stream_turn turn;
+    size_t shard; /* position of the current or next shard in the order */
     bool is_open;
     byte_feed *feed;
     shard_fields fields;
@@ -64,7 +59,7 @@ static void stream_close(void *source)
 {
     web_stream *stream = source;
 
-    file_list_free(&stream->list);
+    stream_files_close(&stream->files);
     sli_free(stream);
 }
 
@@ -79,33 +74,24 @@ static sluice_status stream_open(const void *opaque, void **source_out)
         return sli_fail(SLUICE_E_NO_MEMORY, "webdataset %s", args->shards);
     }
     stream->args = args;
-    st = file_list_make(args->shards, &web_list_kind, &stream->list);
+    st = stream_files_open(args->shards, &web_list_kind, &stream->files);
     if (st == SLUICE_OK) {
-        st = web_packs_add_all(&packs, &stream->list);
+        st = web_packs_add_all(&packs, &stream->files.list);
     }
     if (st != SLUICE_OK) {
         stream_close(stream);
         return st;
-    }
-    for (size_t i = 0; i < stream->list.count; i++) {
-        stream->once = stream->once || byte_feed_is_once(stream->list.paths[i]);
     }
     web_packs_warn(&packs, args);
     *source_out = stream;
     return SLUICE_OK;
 }
 
-static void stream_name(const void *source, uint64_t index, char *text, size_t size)
-{
-    (void)source;
-    snprintf(text, size, "number %llu of the stream", (unsigned long long)index);
-}
-
 static uint64_t stream_memory(const void *source)
 {
     const web_stream *stream = source;
 
-    return sizeof(*stream) + stream->list.capacity * sizeof(*stream->list.paths);
+    return sizeof(*stream) + stream_files_memory(&stream->files);
 }
 
 static uint64_t stream_largest(const void *source)
@@ -115,7 +101,7 @@ static uint64_t stream_largest(const void *source)
 
 static bool stream_once(const void *source)
 {
-    return ((const web_stream *)source)->once;
+    return ((const web_stream *)source)->files.once;
 }
 
 /* ---- a pass -------------------------------------------------------------------------------- */
@@ -151,10 +137,7 @@ static void close_shard(web_pass *pass)
 
 static const char *path_of(const web_pass *pass)
 {
-    const file_list *list = &pass->stream->list;
-    const index_permutation order = permutation_of(list->count);
-
-    return list->paths[pass->mixed ? permutation_at(&order, pass->key, pass->shard) : pass->shard];
+    return stream_files_path(&pass->stream->files, &pass->turn, pass->shard);
 }
 
 static sluice_status open_shard(web_pass *pass)
@@ -191,7 +174,7 @@ static sluice_status complete_sample(web_pass *pass)
     sluice_status st = SLUICE_OK;
 
     while (st == SLUICE_OK && pass->index.count == 0) {
-        if (!pass->is_open && pass->shard == pass->stream->list.count) {
+        if (!pass->is_open && pass->shard == pass->stream->files.list.count) {
             return SLUICE_END_OF_DATA;
         }
         st = pass->is_open ? shard_walk_step(&pass->walk) : open_shard(pass);
@@ -248,7 +231,7 @@ static sluice_status pass_next(void *opaque, stream_item *item)
         skipped_members(pass->seen, pass->stream->args, pass->stream->left_out,
                         sizeof(pass->stream->left_out));
         if (pass->given == 0) {
-            st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->list.count,
+            st = skipped_all(&pass->skipped, pass->stream->args, pass->stream->files.list.count,
                              pass->seen);
         }
     }
@@ -267,13 +250,12 @@ static void pass_end(void *opaque)
 static sluice_status pass_begin(void *source, const stream_start *start, void **pass_out)
 {
     web_stream *stream = source;
+    stream_turn turn;
     web_pass *pass;
+    const sluice_status st = stream_files_begin(&stream->files, start, &turn);
 
-    if (atomic_exchange_explicit(&stream->begun, true, memory_order_relaxed) && stream->once) {
-        return sli_fail(
-            SLUICE_E_UNSUPPORTED,
-            "webdataset %.200s is a pipe, which can be read only once, and was read already",
-            stream->args->shards);
+    if (st != SLUICE_OK) {
+        return st;
     }
     pass = sli_calloc(1, sizeof(*pass));
     if (pass == NULL) {
@@ -281,8 +263,7 @@ static sluice_status pass_begin(void *source, const stream_start *start, void **
     }
     pass->stream = stream;
     pass->stop_fd = start->stop_fd;
-    pass->mixed = start->key != NULL && !stream->once; /* with a pipe the order is fixed */
-    pass->key = pass->mixed ? *start->key : 0;
+    pass->turn = turn;
     pass->fields = (shard_fields){stream->args->image, web_is_labelled(stream->args)
                                                            ? stream->args->label
                                                            : shard_default_fields.label};
@@ -338,7 +319,7 @@ static const char *stream_left_out(const void *source)
 const source_ops web_stream_ops = {
     .open = stream_open,
     .close = stream_close,
-    .name = stream_name,
+    .name = stream_sample_name,
     .read = stream_read,
     .memory = stream_memory,
     .once = stream_once,
