@@ -28,28 +28,37 @@ void file_list_free(file_list *list)
         sli_free(list->paths[i]);
     }
     sli_free(list->paths);
+    for (size_t i = 0; i < list->folder_count; i++) {
+        sli_free(list->folders[i]);
+    }
+    sli_free(list->folders);
     memset(list, 0, sizeof(*list));
+}
+
+/* Appends a copy of a path. */
+static sluice_status add_path(char ***paths, size_t *count, size_t *capacity, const char *path)
+{
+    char **grown = sli_grow(*paths, capacity, *count + 1, sizeof(*grown));
+
+    if (grown == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
+    }
+    *paths = grown;
+    grown[*count] = sli_strdup(path);
+    if (grown[*count] == NULL) {
+        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
+    }
+    ++*count;
+    return SLUICE_OK;
 }
 
 sluice_status file_list_add(file_list *list, const char *path)
 {
-    char **grown;
-
     if (list->count >= MAX_FILES) {
         return sli_fail(SLUICE_E_INVALID, "%s: more than %llu files", list->kind->source,
                         (unsigned long long)MAX_FILES);
     }
-    grown = sli_grow(list->paths, &list->capacity, list->count + 1, sizeof(*grown));
-    if (grown == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
-    }
-    list->paths = grown;
-    grown[list->count] = sli_strdup(path);
-    if (grown[list->count] == NULL) {
-        return sli_fail(SLUICE_E_NO_MEMORY, "a list of files");
-    }
-    list->count++;
-    return SLUICE_OK;
+    return add_path(&list->paths, &list->count, &list->capacity, path);
 }
 
 static int compare_paths(const void *a, const void *b)
@@ -105,7 +114,9 @@ static sluice_status add_folder(file_list *list, const char *folder)
                       path_stage_hint(folder, list->kind->source, hint, sizeof(hint)));
     }
     sort_from(list, first);
-    return st;
+    return st == SLUICE_OK
+               ? add_path(&list->folders, &list->folder_count, &list->folder_capacity, folder)
+               : st;
 }
 
 /* Adds an existing path: a file, or the files of a folder. */

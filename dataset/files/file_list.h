@@ -21,6 +21,9 @@ typedef struct file_list {
     char **paths;
     size_t count;
     size_t capacity;
+    char **folders; /* those whose files the list has because an entry names the folder */
+    size_t folder_count;
+    size_t folder_capacity;
 } file_list;
 
 /*

@@ -461,13 +461,14 @@ static sluice_status complete_pack(pack_run *run)
  */
 static sluice_status find_end(const pack_run *run, uint64_t *end_out)
 {
+    pack_counts counts;
     char *text = NULL;
     sluice_status st = SLUICE_OK;
 
     *end_out = run->stats.samples;
     if (is_stream(run)) {
         st = pack_folder_read(&run->folder, PACK_SUMMARY, &text);
-        *end_out = pack_summary_samples(text);
+        *end_out = pack_counts_parse(text, &counts) ? counts.samples : UINT64_MAX;
         sli_free(text);
     }
     return st;

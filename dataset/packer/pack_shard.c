@@ -16,11 +16,6 @@
 #include "plain_file.h"
 #include "shard_index.h"
 
-void pack_shard_name(uint32_t number, const char *end, char *name)
-{
-    snprintf(name, PACK_SHARD_NAME_SIZE, "shard-%06" PRIu32 "%s", number, end);
-}
-
 /* The name of the file of a shard. */
 static void name_file(const pack_folder *folder, uint32_t number, char *name)
 {

@@ -5,9 +5,10 @@
 
 #include "pack_folder.h"
 #include "pack_lines.h"
+#include "pack_marks.h"
 #include "sample_writer.h"
 
-enum { PACK_KEY_SIZE = 24, PACK_SHARD_MOST = 1000000 };
+enum { PACK_KEY_SIZE = 24 };
 
 /* The shard being written; zero-initialise. Its fields are valid if is_open. */
 typedef struct pack_shard {
@@ -21,13 +22,6 @@ typedef struct pack_shard {
     sli_text lines;
     uint64_t bytes; /* bytes of the samples so far */
 } pack_shard;
-
-/*
- * Writes "shard-000007", followed by a suffix such as ".tar", to name, a buffer of
- * PACK_SHARD_NAME_SIZE bytes.
- */
-enum { PACK_SHARD_NAME_SIZE = 40 };
-void pack_shard_name(uint32_t number, const char *end, char *name);
 
 /*
  * Begins a shard of these columns, which are borrowed; `limit` is sample_file.shard_bytes. Returns

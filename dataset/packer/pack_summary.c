@@ -137,28 +137,6 @@ sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_
     return sli_text_take(&text, text_out);
 }
 
-uint64_t pack_summary_samples(const char *text)
-{
-    static const char name[] = "\"samples\":";
-    const bool is_summary =
-        text != NULL &&
-        (strncmp(text, PACK_SUMMARY_OF_PACK, strlen(PACK_SUMMARY_OF_PACK)) == 0 ||
-         strncmp(text, PACK_SUMMARY_OF_CONVERSION, strlen(PACK_SUMMARY_OF_CONVERSION)) == 0);
-    const char *at = is_summary ? strstr(text, name) : NULL;
-    uint64_t samples;
-
-    return at != NULL && sscanf(at + strlen(name), "%" SCNu64, &samples) == 1 ? samples
-                                                                              : UINT64_MAX;
-}
-
-uint64_t pack_summary_shards(const char *text)
-{
-    const char *at = pack_summary_samples(text) != UINT64_MAX ? strstr(text, "\"shards\":") : NULL;
-    uint64_t shards;
-
-    return at != NULL && sscanf(at, "\"shards\":%" SCNu64, &shards) == 1 ? shards : UINT64_MAX;
-}
-
 void pack_summary_free(pack_summary *summary)
 {
     sli_text_free(&summary->problems);

@@ -32,14 +32,6 @@ sluice_status pack_summary_print(const pack_summary *summary, const sluice_pack_
                                  const kept_columns *kept, const pack_folder *folder,
                                  char **text_out);
 
-/*
- * Reads the number of samples from the text of a summary, which may be NULL. UINT64_MAX: the text
- * is not a summary.
- */
-uint64_t pack_summary_samples(const char *text);
-
-/* Reads the number of shards in the same way. */
-uint64_t pack_summary_shards(const char *text);
 void pack_summary_free(pack_summary *summary);
 
 #endif

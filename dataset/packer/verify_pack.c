@@ -12,6 +12,7 @@
 #include "alloc_int.h"
 #include "descriptor_int.h"
 #include "log_int.h"
+#include "pack_fields.h"
 #include "pack_shard.h"
 #include "pack_strays.h"
 #include "pack_summary.h"
@@ -109,7 +110,8 @@ static sluice_status check_summary(const verify_pack *pack, const pack_folder *f
     char why[PACK_WHY_SIZE] = "";
     char *text = NULL;
     sluice_status st = pack_folder_read(folder, PACK_SUMMARY, &text);
-    const uint64_t shards = pack_summary_shards(text);
+    pack_counts counts = {0, 0, 0};
+    const bool is_summary = pack_counts_parse(text, &counts);
 
     if (st == SLUICE_OK && text == NULL && pack_folder_is_locked(folder)) {
         snprintf(why, sizeof(why), "the %s is not complete: a process writes it; wait for its end",
@@ -119,14 +121,14 @@ static sluice_status check_summary(const verify_pack *pack, const pack_folder *f
                  "the %s is not complete; run the same `sluice %s` again to continue it (pack.txt "
                  "has its source and options)",
                  noun, command);
-    } else if (st == SLUICE_OK && shards == UINT64_MAX) {
+    } else if (st == SLUICE_OK && !is_summary) {
         snprintf(why, sizeof(why), "it is corrupt; run the same `sluice %s` again to write it",
                  command);
-    } else if (st == SLUICE_OK && shards != shard_count) {
+    } else if (st == SLUICE_OK && counts.shards != shard_count) {
         snprintf(why, sizeof(why),
                  "it lists %" PRIu64 " shards, and the folder has %zu; run the same `sluice %s` "
                  "again to write those that are missing",
-                 shards, shard_count, command);
+                 counts.shards, shard_count, command);
     }
     if (why[0] != '\0') {
         report(pack, PACK_SUMMARY, why);

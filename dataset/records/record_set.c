@@ -8,7 +8,7 @@
 #include "error_int.h"
 #include "log_int.h"
 #include "pack_fields.h"
-#include "pack_marks.h"
+#include "pack_files.h"
 #include "page_cache.h"
 #include "record_index.h"
 #include "status_int.h"
@@ -72,41 +72,6 @@ static sluice_status open_file(record_set *set, const char *path, const char *in
     }
     set->count += file->index.count;
     web_shard_hold(&file->file, path, fd, &info, set->drops);
-    return SLUICE_OK;
-}
-
-/* Fails for files of a corrupt stream, and warns of those of a conversion that is not complete. */
-static sluice_status check_marks(const record_set *set)
-{
-    const char *source = set->format->files.source;
-    const char *first = NULL;
-    pack_marks marks = {.shard = NULL};
-    size_t unfinished = 0;
-
-    for (size_t i = 0; i < set->list.count; i++) {
-        const char *path = set->list.paths[i];
-        const sluice_status st = pack_marks_of(&marks, path);
-
-        if (st != SLUICE_OK) {
-            return st;
-        }
-        if (marks.is_corrupt) {
-            return sli_fail(SLUICE_E_CORRUPT,
-                            "%s %.400s: beside it is " PACK_CORRUPT ": " PACK_CORRUPT_WHY, source,
-                            path);
-        }
-        if (pack_marks_has(&marks, path) && !marks.is_complete) {
-            first = first != NULL ? first : path;
-            unfinished++;
-        }
-    }
-    if (unfinished > 0) {
-        sli_log(SLUICE_LOG_WARN,
-                "%s: %zu files are of a conversion that is not complete (" PACK_OPTIONS
-                " without " PACK_SUMMARY "), the first %.400s: samples are missing, which the "
-                "same `sluice convert` adds",
-                source, unfinished, first);
-    }
     return SLUICE_OK;
 }
 
@@ -214,14 +179,15 @@ static sluice_status open_fields(record_set *set, const record_args *args)
 
 sluice_status record_set_open(record_set *set, const record_format *format, const record_args *args)
 {
+    pack_totals totals = {0, 0};
     sluice_status st;
 
     memset(set, 0, sizeof(*set));
     set->format = format;
     set->drops = args->cache == PAGE_CACHE_DROP;
     st = file_list_make(args->files, &format->files, &set->list);
+    st = st == SLUICE_OK ? pack_files_check(&set->list, &totals) : st;
     st = st == SLUICE_OK && format->complete != NULL ? format->complete(&set->list) : st;
-    st = st == SLUICE_OK ? check_marks(set) : st;
     if (st == SLUICE_OK) {
         set->files = sli_calloc(set->list.count, sizeof(*set->files));
         st = set->files == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "%zu files", set->list.count)
@@ -229,6 +195,9 @@ sluice_status record_set_open(record_set *set, const record_format *format, cons
     }
     for (size_t i = 0; st == SLUICE_OK && i < set->list.count; i++) {
         st = open_file(set, set->list.paths[i], args->index);
+    }
+    if (st == SLUICE_OK) {
+        st = pack_files_check_samples(&set->list, &totals, set->count, args->files);
     }
     return st == SLUICE_OK ? open_fields(set, args) : st;
 }

@@ -39,7 +39,7 @@ typedef struct record_set {
 /*
  * Opens and indexes all files, and determines the columns. The caller closes the set, also after an
  * error. E_INVALID: arguments are wrong, there is no record, or a value of fields= is in none of
- * the first records. Also returns the errors of the format.
+ * the first records. Also returns the errors of pack_files_check() and of the format.
  */
 sluice_status record_set_open(record_set *set, const record_format *format,
                               const record_args *args);

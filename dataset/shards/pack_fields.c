@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -145,6 +147,59 @@ sluice_status pack_fields_find(const char *shard, char **fields_out)
     if (st == SLUICE_OK) {
         st = pack_fields_read(folder, fields_out);
         sli_free(folder);
+    }
+    return st;
+}
+
+/* Finds a number after its name. */
+static bool find_count(const char *text, const char *name, uint64_t *count_out)
+{
+    const char *at = strstr(text, name);
+
+    return at != NULL && sscanf(at + strlen(name), "%" SCNu64, count_out) == 1;
+}
+
+bool pack_counts_parse(const char *text, pack_counts *counts_out)
+{
+    pack_counts counts = {0, 0, 0};
+
+    if (text == NULL ||
+        (strncmp(text, PACK_SUMMARY_OF_PACK, strlen(PACK_SUMMARY_OF_PACK)) != 0 &&
+         strncmp(text, PACK_SUMMARY_OF_CONVERSION, strlen(PACK_SUMMARY_OF_CONVERSION)) != 0) ||
+        !find_count(text, "\"samples\":", &counts.samples) ||
+        !find_count(text, "\"written\":", &counts.written) ||
+        !find_count(text, "\"shards\":", &counts.shards)) {
+        return false;
+    }
+    *counts_out = counts;
+    return true;
+}
+
+/* True if a summary is of files that a source reads; a pack has those of webdataset. */
+static bool is_of_format(const char *text, const char *format)
+{
+    const size_t begin = strlen(PACK_SUMMARY_OF_CONVERSION);
+    const size_t length = strlen(format);
+
+    if (strncmp(text, PACK_SUMMARY_OF_CONVERSION, begin) != 0) {
+        return strcmp(format, "webdataset") == 0;
+    }
+    return text[begin] == '"' && strncmp(text + begin + 1, format, length) == 0 &&
+           text[begin + 1 + length] == '"';
+}
+
+sluice_status pack_counts_read(const char *folder, const char *format, pack_counts *counts_out,
+                               bool *is_known_out)
+{
+    const int fd = sli_openat(AT_FDCWD, folder, O_PATH | O_DIRECTORY | O_CLOEXEC, 0, NULL);
+    char *text = NULL;
+    sluice_status st = fd >= 0 ? read_file(fd, PACK_SUMMARY, folder, &text) : SLUICE_OK;
+
+    *is_known_out =
+        st == SLUICE_OK && pack_counts_parse(text, counts_out) && is_of_format(text, format);
+    sli_free(text);
+    if (fd >= 0) {
+        close(fd);
     }
     return st;
 }

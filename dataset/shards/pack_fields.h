@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns of a pack, as the argument fields= of the source that reads it: pack.json has them as
- * "fields", and pack.txt, which exists before the pack is complete, in a line that begins with
- * "fields ".
+ * What pack.json and pack.txt of a pack say. The columns are the argument fields= of the source
+ * that reads the pack: pack.json has them as "fields", and pack.txt, which exists before the pack
+ * is complete, in a line that begins with "fields ".
  */
 #ifndef SLUICE_PACK_FIELDS_H
 #define SLUICE_PACK_FIELDS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include <sluice/status.h>
 
@@ -33,5 +34,23 @@ sluice_status pack_fields_are_more(const char *folder, bool *more_out);
 /* Finds the format of the files in the folder of a conversion, which is the name of the source that
  * reads them; the caller frees the text by sli_free(). NULL: the folder does not say. */
 sluice_status pack_fields_format(const char *folder, char **format_out);
+
+/* What pack.json counts. */
+typedef struct pack_counts {
+    uint64_t samples; /* of the source */
+    uint64_t written; /* samples in all files */
+    uint64_t shards;  /* files of samples */
+} pack_counts;
+
+/* Finds the counts in the text of pack.json, which may be NULL. False: it is not a summary. */
+bool pack_counts_parse(const char *text, pack_counts *counts_out);
+
+/*
+ * Finds those of a folder whose files the source `format` reads. *is_known_out is false, and the
+ * counts are not set, if it has no pack.json, or its files are of another format. Returns the
+ * errors of pack_fields_find().
+ */
+sluice_status pack_counts_read(const char *folder, const char *format, pack_counts *counts_out,
+                               bool *is_known_out);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -96,8 +98,12 @@ sluice_status pack_marks_read(const char *folder, pack_marks *marks_out)
     return st;
 }
 
-/* The length of a path's part before its last slash, with the slash; 0: it has no slash. */
-static size_t folder_length(const char *path)
+void pack_shard_name(uint32_t number, const char *end, char *name)
+{
+    snprintf(name, PACK_SHARD_NAME_SIZE, "shard-%06" PRIu32 "%s", number, end);
+}
+
+size_t pack_folder_length(const char *path)
 {
     const char *slash = strrchr(path, '/');
 
@@ -106,12 +112,12 @@ static size_t folder_length(const char *path)
 
 sluice_status pack_marks_of(pack_marks *marks, const char *shard)
 {
-    const size_t length = folder_length(shard);
+    const size_t length = pack_folder_length(shard);
     sli_text text = {0};
     char *folder = NULL;
     sluice_status st;
 
-    if (marks->shard != NULL && folder_length(marks->shard) == length &&
+    if (marks->shard != NULL && pack_folder_length(marks->shard) == length &&
         memcmp(marks->shard, shard, length) == 0) {
         return SLUICE_OK;
     }
@@ -128,7 +134,7 @@ sluice_status pack_marks_of(pack_marks *marks, const char *shard)
 
 bool pack_marks_has(const pack_marks *marks, const char *path)
 {
-    const char *name = path + folder_length(path);
+    const char *name = path + pack_folder_length(path);
 
     return marks->is_pack && strncmp(name, "shard-", 6) == 0 &&
            strspn(name + 6, "0123456789") == 6 &&

@@ -14,6 +14,8 @@
 #define SLUICE_PACK_MARKS_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include <sluice/status.h>
 
@@ -33,6 +35,14 @@
 #define PACK_CORRUPT_WHY                                                                           \
     "the pack is of a corrupt stream, so its samples may be wrong; delete the whole pack, and "    \
     "pack the repaired stream from its beginning"
+
+/* Writes "shard-000007", followed by a suffix such as ".tar", to a buffer of PACK_SHARD_NAME_SIZE
+ * bytes. */
+enum { PACK_SHARD_NAME_SIZE = 40, PACK_SHARD_MOST = 1000000 };
+void pack_shard_name(uint32_t number, const char *end, char *name);
+
+/* The length of a path's part before its last slash, with the slash; 0: it has no slash. */
+size_t pack_folder_length(const char *path);
 
 /* Zero-initialise. */
 typedef struct pack_marks {

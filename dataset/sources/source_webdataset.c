@@ -15,11 +15,12 @@
 #include "file_list.h"
 #include "format_int.h"
 #include "image_decoder.h"
+#include "pack_class_names.h"
+#include "pack_files.h"
 #include "page_cache.h"
 #include "source_stage_ops.h"
 #include "status_int.h"
 #include "tar_header.h"
-#include "web_class_names.h"
 #include "web_packs.h"
 #include "web_shard_file.h"
 #include "webdataset_args.h"
@@ -38,7 +39,7 @@ typedef struct webdataset {
     bool labelled;
     bool drops;
     webdataset_skipped skipped;
-    web_class_names names;
+    pack_class_names names;
     char seen[SHARD_SEEN_SIZE];         /* fields of all shards */
     char left_out[2 * SHARD_SEEN_SIZE]; /* members that are in no column */
 } webdataset;
@@ -75,14 +76,14 @@ static sluice_status open_shard(webdataset *web, web_packs *packs, const char *p
     web_shard *shard = &web->shards[web->shard_count];
     struct stat info;
     int fd = -1;
-    sluice_status st = web_packs_add(packs, path);
+    bool is_packed = false;
+    sluice_status st = web_packs_add(packs, path, &is_packed);
 
     if (st == SLUICE_OK) {
         st = web_shard_open(path, NULL, &fd, &info);
     }
     if (st == SLUICE_OK) {
-        st =
-            shard_index_obtain(fd, path, &fields, folder, web_packs_has_last(packs), &shard->index);
+        st = shard_index_obtain(fd, path, &fields, folder, is_packed, &shard->index);
     }
     if (st != SLUICE_OK) {
         if (fd >= 0) {
@@ -119,7 +120,7 @@ static void web_close(void *source)
         shard_index_free(&web->shards[i].index);
     }
     sli_free(web->shards);
-    web_class_names_free(&web->names);
+    pack_class_names_free(&web->names);
     file_list_free(&web->list);
     sli_free(web);
 }
@@ -129,6 +130,7 @@ static sluice_status web_open(const void *opaque, void **source_out)
     const web_args *args = opaque;
     webdataset *web = sli_calloc(1, sizeof(*web));
     web_packs packs = {.marks.shard = NULL};
+    pack_totals totals = {0, 0};
     sluice_status st;
 
     if (web == NULL) {
@@ -138,6 +140,9 @@ static sluice_status web_open(const void *opaque, void **source_out)
     web->drops = args->cache == PAGE_CACHE_DROP;
     st = file_list_make(args->shards, &web_list_kind, &web->list);
     if (st == SLUICE_OK) {
+        st = pack_files_check(&web->list, &totals);
+    }
+    if (st == SLUICE_OK) {
         web->shards = sli_calloc(web->list.count, sizeof(*web->shards));
         st = web->shards == NULL ? sli_fail(SLUICE_E_NO_MEMORY, "%zu shards", web->list.count)
                                  : SLUICE_OK;
@@ -146,11 +151,17 @@ static sluice_status web_open(const void *opaque, void **source_out)
         st = open_shard(web, &packs, web->list.paths[i], args);
     }
     if (st == SLUICE_OK) {
+        st = pack_files_check_samples(&web->list, &totals,
+                                      web->count + web->skipped.imageless.count +
+                                          web->skipped.unlabelled.count,
+                                      args->shards);
+    }
+    if (st == SLUICE_OK) {
         st = check_skipped(web, args);
     }
     if (st == SLUICE_OK) {
         web_packs_warn(&packs, args);
-        st = web->labelled ? web_class_names_read(&web->names, &packs, &web->list) : st;
+        st = web->labelled ? pack_class_names_read(&web->names, &web->list) : st;
     }
     skipped_members(web->seen, args, web->left_out, sizeof(web->left_out));
     if (st != SLUICE_OK) {

@@ -4,17 +4,19 @@
 #include <stdio.h>
 
 #include "byte_feed.h"
+#include "pack_files.h"
 #include "permutation.h"
 #include "status_int.h"
 
 sluice_status stream_files_open(const char *text, const file_list_kind *kind, stream_files *files)
 {
+    pack_totals totals;
     sluice_status st = file_list_make(text, kind, &files->list);
 
     for (size_t i = 0; i < files->list.count; i++) {
         files->once = files->once || byte_feed_is_once(files->list.paths[i]);
     }
-    return st;
+    return st == SLUICE_OK ? pack_files_check(&files->list, &totals) : st;
 }
 
 void stream_files_close(stream_files *files)

@@ -16,8 +16,8 @@ typedef struct stream_files {
 } stream_files;
 
 /*
- * Expands the list of files. Returns the errors of file_list_make(); the caller closes the files,
- * also after an error.
+ * Expands the list of files, and checks those of packs (pack_files.h). Returns the errors of
+ * file_list_make() and pack_files_check(); the caller closes the files, also after an error.
  */
 sluice_status stream_files_open(const char *text, const file_list_kind *kind, stream_files *files);
 void stream_files_close(stream_files *files);

@@ -6,6 +6,7 @@
 #include "alloc_int.h"
 #include "error_int.h"
 #include "log_int.h"
+#include "pack_files.h"
 #include "status_int.h"
 #include "web_array.h"
 #include "web_fields_auto.h"
@@ -17,7 +18,7 @@ void web_set_close(web_set *set)
         fields_shard_close(&set->shards[i]);
     }
     web_fields_free(&set->fields);
-    web_class_names_free(&set->class_names);
+    pack_class_names_free(&set->class_names);
     sli_free(set->found);
     sli_free(set->shards);
     file_list_free(&set->list);
@@ -204,11 +205,15 @@ static sluice_status check_samples(const web_set *set, const web_args *args)
 sluice_status web_set_open(web_set *set, const web_args *args)
 {
     web_packs packs = {.marks.shard = NULL};
+    pack_totals totals = {0, 0};
     const bool is_auto = strcmp(args->fields, WEB_FIELDS_AUTO) == 0;
     sluice_status st = is_auto ? SLUICE_OK : web_fields_parse(args->fields, &set->fields);
 
     if (st == SLUICE_OK) {
         st = file_list_make(args->shards, &web_list_kind, &set->list);
+    }
+    if (st == SLUICE_OK) {
+        st = pack_files_check(&set->list, &totals);
     }
     if (st == SLUICE_OK && is_auto) {
         st = web_fields_auto(&set->list, &set->found);
@@ -228,6 +233,10 @@ sluice_status web_set_open(web_set *set, const web_args *args)
         st = open_shard(set, set->list.paths[i]);
     }
     if (st == SLUICE_OK) {
+        st = pack_files_check_samples(&set->list, &totals, set->count + set->skipped.count,
+                                      args->shards);
+    }
+    if (st == SLUICE_OK) {
         st = check_samples(set, args);
     }
     if (st == SLUICE_OK) {
@@ -238,7 +247,7 @@ sluice_status web_set_open(web_set *set, const web_args *args)
         st = find_types(set);
     }
     if (st == SLUICE_OK && set->found != NULL) {
-        st = web_class_names_read(&set->class_names, &packs, &set->list);
+        st = pack_class_names_read(&set->class_names, &set->list);
     }
     return st == SLUICE_OK ? number_classes(set, args) : st;
 }

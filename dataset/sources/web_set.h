@@ -7,8 +7,8 @@
 #ifndef SLUICE_WEB_SET_H
 #define SLUICE_WEB_SET_H
 
+#include "pack_class_names.h"
 #include "source.h"
-#include "web_class_names.h"
 #include "web_fields.h"
 #include "web_fields_shard.h"
 #include "webdataset_args.h"
@@ -22,7 +22,7 @@ typedef struct web_set {
     size_t shard_count;
     uint64_t count;
     fields_skipped skipped;
-    web_class_names class_names; /* of a pack, with fields=auto */
+    pack_class_names class_names; /* of a pack, with fields=auto */
     bool drops;
 } web_set;
 

@@ -191,13 +191,84 @@ static void records_that_are_not_complete_are_told(void)
             T_EQ(kit_log_count(SLUICE_LOG_WARN), 0);
             T_EQ(unlink(t_path(packed, "pack.json")), 0);
             sluice_dataset_destroy(parsed(text));
-            T_CONTAINS(kit_log_stop(), "of a conversion that is not complete");
+            T_CONTAINS(kit_log_stop(), "of a pack or conversion that is not complete");
             t_write_file(t_path(packed, "pack.corrupt"), "why", 3);
             T_STATUS(sluice_dataset_parse(text, &read), SLUICE_E_CORRUPT);
             T_CONTAINS(sluice_last_error(), "delete the whole pack");
         }
         sluice_dataset_destroy(dataset);
     }
+}
+
+/* Writes pictures into top/NAME, in files of about 2 samples; NULL: as a pack. */
+static const char *write_files(const char *top, const char *name, const char *format)
+{
+    const char *folder = folder_named(top, name);
+    sluice_dataset *dataset = pictures(folder_named(top, "src"));
+    sluice_pack_config config = config_of(dataset, folder);
+
+    config.format = format;
+    T_OK(sluice_pack(&config, NULL));
+    sluice_dataset_destroy(dataset);
+    return folder;
+}
+
+/* A folder is read as a whole or not at all; a list of files reads those that it names. */
+static void a_lost_file_of_a_complete_pack_is_an_error(void)
+{
+    static const struct {
+        const char *format;
+        const char *text;
+        const char *lost;
+        const char *other; /* reads a file that is there */
+    } cases[] = {
+        {NULL, "webdataset @", "shard-000001.tar", "webdataset @/shard-000000.tar"},
+        {NULL, "webdataset @ fields=auto", "shard-000001.tar",
+         "webdataset @/shard-000000.tar fields=auto"},
+        {NULL, "webdataset @ access=stream", "shard-000000.tar",
+         "webdataset @/shard-000001.tar access=stream"},
+        {"webdataset", "webdataset @ fields=auto", "shard-000001.tar",
+         "webdataset @/shard-000000.tar fields=auto"},
+        {"tfrecord", "tfrecord @", "shard-000001.tfrecord", "tfrecord @/shard-000000.tfrecord"},
+        {"mindrecord", "mindrecord @", "shard-000001.mindrecord",
+         "mindrecord @/shard-000000.mindrecord"},
+    };
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const bool has_writer = cases[i].format == NULL || cases[i].format[0] != 'm' ||
+                                mindrecord_writer_check() == SLUICE_OK;
+        const char *folder = NULL;
+
+        if (!has_writer) {
+            continue;
+        }
+        folder = write_files(t_folder(), "pack", cases[i].format);
+        T_OK(opened(cases[i].text, folder));
+        T_EQ(unlink(t_path(folder, cases[i].lost)), 0);
+        T_STATUS(opened(cases[i].text, folder), SLUICE_E_CORRUPT);
+        T_CONTAINS(sluice_last_error(), cases[i].lost);
+        T_CONTAINS(sluice_last_error(), "is missing: by pack.json its folder must have");
+        T_OK(opened(cases[i].other, folder));
+    }
+}
+
+/* A file of another conversion has the name of the one that is lost. */
+static void another_number_of_samples_is_an_error(void)
+{
+    const char *top = t_folder();
+    const char *folder;
+
+    T_NEEDS(can_pack(), "no libarchive");
+    folder = write_files(top, "pack", "tfrecord");
+    t_write_file(t_path(folder, "shard-000001.tfrecord"), "", 0);
+    T_STATUS(opened("tfrecord @", folder), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "samples, and by pack.json they must have");
+    make_web_shard(t_path(write_files(top, "web", "webdataset"), "shard-000001.tar"), "x", 1);
+    T_STATUS(opened("webdataset @ fields=auto", folder_named(top, "web")), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "samples, and by pack.json they must have");
+    T_STATUS(opened("webdataset @", folder_named(top, "web")), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), "samples, and by pack.json they must have");
 }
 
 /* MindSpore needs the .db of each file. */
@@ -232,6 +303,8 @@ const t_test pack_marks_tests[] = {
     T_TEST(a_pack_that_is_not_complete_is_read_with_a_warning),
     T_TEST(other_folders_of_shards_are_no_packs),
     T_TEST(records_that_are_not_complete_are_told),
+    T_TEST(a_lost_file_of_a_complete_pack_is_an_error),
+    T_TEST(another_number_of_samples_is_an_error),
     T_TEST(a_lost_db_is_found_and_written_again),
     T_END,
 };
