@@ -209,6 +209,11 @@ if "$sluice" --version | grep -q 'archive on'; then
     head -c 2000000 /dev/zero >packed/classes.txt
     expect "names that cannot be read" 1 classes packed
     check "... are a warning" err_has 'packed/classes.txt: it has 2000000 bytes, and must have at most 1048576; classes have no names'
+    expect "a conversion has the names of classes, too" 0 convert "image_folder set/test" records --format tfrecord
+    expect "... which classes prints" 0 classes records
+    check "... as its classes.txt has them" [ "$(cut -f2 out)" = "$(cat records/classes.txt)" ]
+    expect "... and inspect" 0 inspect records --json
+    check "... at their labels" json "[c['name'] for c in j['classes']] == '$(tr '\n' ' ' <records/classes.txt)'.split()"
 else
     skip "shards" "built without libarchive"
 fi

@@ -39,6 +39,7 @@ void record_set_close(record_set *set)
         }
     }
     list_columns_free(&set->fields.columns);
+    pack_class_names_free(&set->class_names);
     sli_free(set->chosen);
     sli_free(set->files);
     file_list_free(&set->list);
@@ -174,6 +175,9 @@ static sluice_status open_fields(record_set *set, const record_args *args)
         st = record_fields_parse(set->chosen != NULL ? set->chosen : args->fields, name,
                                  &set->fields);
     }
+    if (st == SLUICE_OK && set->chosen != NULL) {
+        st = pack_class_names_read(&set->class_names, &set->list);
+    }
     return st == SLUICE_OK ? check_names(set) : st;
 }
 
@@ -204,7 +208,8 @@ sluice_status record_set_open(record_set *set, const record_format *format, cons
 
 uint64_t record_set_memory(const record_set *set)
 {
-    uint64_t bytes = sizeof(*set) + set->list.capacity * sizeof(*set->list.paths) +
+    uint64_t bytes = sizeof(*set) + set->class_names.memory +
+                     set->list.capacity * sizeof(*set->list.paths) +
                      set->file_count * sizeof(*set->files);
 
     for (size_t i = 0; i < set->file_count; i++) {

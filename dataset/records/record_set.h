@@ -6,6 +6,7 @@
 #ifndef SLUICE_RECORD_SET_H
 #define SLUICE_RECORD_SET_H
 
+#include "pack_class_names.h"
 #include "record_fields.h"
 #include "record_format.h"
 #include "web_shard_file.h"
@@ -33,6 +34,7 @@ typedef struct record_set {
     uint64_t count; /* of records */
     char *chosen;   /* the columns in the syntax of fields=, if the format chose them; else NULL */
     record_fields fields;
+    pack_class_names class_names; /* of a conversion whose columns were chosen */
     bool drops;
 } record_set;
 

@@ -183,6 +183,16 @@ bool record_source_drops(const void *source)
     return ((const record_set *)source)->drops;
 }
 
+uint32_t record_source_classes(const void *source)
+{
+    return ((const record_set *)source)->class_names.count;
+}
+
+void record_source_class_name(const void *source, uint32_t label, char *text, size_t size)
+{
+    snprintf(text, size, "%s", ((const record_set *)source)->class_names.names[label]);
+}
+
 /* ---- columns --------------------------------------------------------------------------------- */
 
 void record_source_implied(const void *source, const char *argument, sli_text *text)

@@ -26,6 +26,8 @@ sluice_status record_source_read_other(const void *source, uint64_t index, uint3
                                        sample_io *io, sample_data *data_out);
 bool record_source_locate(const void *source, uint64_t index, sample_location *location_out);
 bool record_source_drops(const void *source);
+uint32_t record_source_classes(const void *source);
+void record_source_class_name(const void *source, uint32_t label, char *text, size_t size);
 void record_source_implied(const void *source, const char *argument, sli_text *text);
 sluice_status record_source_schema(const void *source, stage_schema *schema);
 
@@ -46,7 +48,9 @@ sluice_status record_source_image(const record_fields *fields, uint32_t column,
     .close = record_source_close, .count = record_source_count, .name = record_source_name,        \
     .read = record_source_read, .read_plain = record_source_read_plain,                            \
     .read_other = record_source_read_other, .locate = record_source_locate,                        \
-    .drops = record_source_drops, .memory = record_source_memory, .implied = record_source_implied
+    .drops = record_source_drops, .memory = record_source_memory,                                  \
+    .implied = record_source_implied, .classes = record_source_classes,                            \
+    .class_name = record_source_class_name
 
 /* Entries of the parameter table. `files_help` says which files, and `example` is of fields=. */
 #define RECORD_SOURCE_PARAMS(files_help, example)                                                  \

@@ -6,6 +6,7 @@
 
 #include "dataset_kit.h"
 #include "list_kit.h"
+#include "mindrecord_writer.h"
 #include "pack_kit.h"
 #include "source_kit.h"
 #include "source_sets.h"
@@ -146,6 +147,33 @@ static void the_last_class_may_lack_its_line_feed(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Names are those of the columns that the file chooses, which the conversion has named. */
+static void record_files_have_the_names_of_classes(void)
+{
+    static const char *const formats[] = {"tfrecord", "mindrecord"};
+    const char *folder = t_folder();
+
+    T_NEEDS(can_pack(), "no libarchive");
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        const char *converted = folder_named(folder, formats[i]);
+        sluice_dataset *dataset = pictures(folder_named(folder, "src"));
+        sluice_pack_config config = config_of(dataset, converted);
+
+        config.format = formats[i];
+        if (i == 0 || mindrecord_writer_check() == SLUICE_OK) {
+            T_OK(sluice_pack(&config, NULL));
+            sluice_dataset_destroy(dataset);
+            dataset = parsedf("%s %s", formats[i], converted);
+            check_class(dataset, 0, "c0");
+            check_class(dataset, 2, "c2");
+            sluice_dataset_destroy(dataset);
+            dataset = parsedf("%s %s fields=n:label@i32", formats[i], converted);
+            T_STATUS(sluice_dataset_class_name(dataset, 0, &(char *){NULL}), SLUICE_E_UNSUPPORTED);
+        }
+        sluice_dataset_destroy(dataset);
+    }
+}
+
 static void a_label_of_any_type_is_kept(void)
 {
     const char *folder = t_folder();
@@ -283,6 +311,7 @@ const t_test pack_columns_tests[] = {
     T_TEST(dropped_columns_are_part_of_the_pack),
     T_TEST(classes_go_with_the_label),
     T_TEST(the_last_class_may_lack_its_line_feed),
+    T_TEST(record_files_have_the_names_of_classes),
     T_TEST(a_label_of_any_type_is_kept),
     T_TEST(verify_reads_every_column),
     T_TEST(columns_of_a_pack_that_is_not_complete_are_known),
