@@ -81,7 +81,7 @@ static sluice_status open_path(raw_feed *raw, const char *path)
     }
     return raw_feed_is_stopped(raw)
                ? SLUICE_CLOSED
-               : sli_fail_errno(SLUICE_E_IO, errno, "cannot open the shard %s", path);
+               : sli_fail_errno(SLUICE_E_IO, errno, "cannot open the file %s", path);
 }
 
 bool byte_feed_is_once(const char *path)

@@ -19,18 +19,18 @@ sluice_status web_shard_open(const char *path, const sli_interrupt *interrupt, i
     int fd = sli_openat(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0, interrupt);
 
     if (fd < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the shard %s", path);
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot open the file %s", path);
     }
     if (fstat(fd, &info) != 0) {
         const int error = errno;
 
         close(fd);
-        return sli_fail_errno(SLUICE_E_IO, error, "cannot stat the shard %s", path);
+        return sli_fail_errno(SLUICE_E_IO, error, "cannot stat the file %s", path);
     }
     if (!S_ISREG(info.st_mode)) {
         close(fd);
-        return sli_fail(SLUICE_E_IO,
-                        "the shard %s must be a regular file, not a folder or a device", path);
+        return sli_fail(SLUICE_E_IO, "the file %s must be a regular file, not a folder or a device",
+                        path);
     }
     *fd_out = fd;
     *info_out = info;
@@ -104,7 +104,7 @@ sluice_status web_shard_borrow(web_shard_file *file, const sample_io *io, bool *
         close(*fd_out);
         return sli_fail(
             SLUICE_E_IO,
-            "the shard %s was changed or replaced since the dataset was opened: its size, "
+            "the file %s was changed or replaced since the dataset was opened: its size, "
             "time of modification or time of change differs; start the run again",
             file->path);
     }
@@ -129,13 +129,13 @@ sluice_status web_shard_read(const web_shard_file *file, int fd, uint64_t offset
     const ssize_t got = sli_pread(fd, to, size, offset);
 
     if (got < 0) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the shard %s at %llu", file->path,
+        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read the file %s at %llu", file->path,
                               (unsigned long long)offset);
     }
     return (size_t)got == size
                ? SLUICE_OK
                : sli_fail(SLUICE_E_IO,
-                          "the shard %s ends at %llu, within the sample: it was truncated since it "
+                          "the file %s ends at %llu, within the sample: it was truncated since it "
                           "was opened",
                           file->path, (unsigned long long)offset + (size_t)got);
 }

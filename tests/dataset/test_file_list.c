@@ -39,7 +39,7 @@ static void shards_are_named_in_many_ways(void)
         sluice_dataset *dataset;
 
         if (ways[i].names == NULL) {
-            check_web_fails(ways[i].text, folder, SLUICE_E_IO, "cannot open the shard");
+            check_web_fails(ways[i].text, folder, SLUICE_E_IO, "cannot open the file");
             continue;
         }
         dataset = open_web(ways[i].text, folder);

@@ -105,6 +105,9 @@ static void a_missing_file_is_named(void)
 {
     const char *folder = t_folder();
 
+    check_source_fails("mindrecord", t_path(folder, "two0"), "", SLUICE_E_IO,
+                       "two0: No such file or directory");
+    T_CONTAINS(sluice_last_error(), "cannot open the file ");
     copy_fixture("two0", folder);
     check_source_fails("mindrecord", t_path(folder, "two0"), "", SLUICE_E_IO,
                        "/two1 of its dataset");

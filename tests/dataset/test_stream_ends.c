@@ -172,7 +172,7 @@ static void streams_without_a_batch_are_errors(void)
     check_ends(path, SLUICE_E_INVALID, "no image among 2 samples in 1 shards");
     t_write_file(path, "something else", 14);
     check_ends(path, SLUICE_E_CORRUPT, "x.tar is not a tar archive");
-    check_ends(t_path(folder, "none.tar"), SLUICE_E_IO, "cannot open the shard");
+    check_ends(t_path(folder, "none.tar"), SLUICE_E_IO, "cannot open the file");
     header = tar_add(&large, "a.ppm", '0', "x", 1);
     tar_set(&large, header, 124, "77777777777", 12);
     tar_seal(&large, header);
