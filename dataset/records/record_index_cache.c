@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps indexes of files of records. A file of an index is little-endian:
+ * Stores the index of a record file for later runs. All numbers are little-endian:
  *
- *     0   "SLUICERX"       24  u64 size of the file of records    48  the ranges, 16 bytes each:
- *     8   u32 version 1    32  u64 its stamp                          u64 offset, u64 size
- *     12  u32 ranges of a  40  u64 hash of the format's name      ..  u32 CRC-32C of the above
- *         record
- *     16  u64 records
+ *     0   "SLUICERX"
+ *     8   u32 version 1
+ *     12  u32 ranges of each record
+ *     16  u64 number of records
+ *     24  u64 size of the record file
+ *     32  u64 stamp of the record file
+ *     40  u64 hash of the name of its format
+ *     48  the ranges: u64 offset, u64 size
+ *     ..  u32 CRC-32C of all bytes before it
  */
 #include <string.h>
 #include <sys/stat.h>
@@ -115,18 +119,15 @@ static sluice_status read_index(const record_format *format, const record_input 
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
-/* An index that another tool has written, or a scan. */
+/* Reads the index of another tool; without one that covers the file, scans the file. */
 static sluice_status make_index(const record_format *format, const record_input *file,
                                 bool *is_scan_out, record_index *index)
 {
-    sluice_status st = SLUICE_END_OF_DATA;
+    sluice_status st = record_index_read_foreign(format, file, index);
 
-    if (format->read_index != NULL) {
-        st = format->read_index(file, index);
-    }
     if (st == SLUICE_E_CORRUPT) {
-        sli_log(SLUICE_LOG_WARN, "%s %.400s: %s; the file is scanned", format->files.source,
-                file->path, sluice_last_error());
+        sli_log(SLUICE_LOG_WARN, "%s %.400s: %s; it is not used, and the file is scanned",
+                format->files.source, file->path, sluice_last_error());
         st = SLUICE_END_OF_DATA;
     }
     *is_scan_out = st == SLUICE_END_OF_DATA;

@@ -143,6 +143,16 @@ sluice_status recordio_scan(int fd, uint64_t size, recordio_visit *visit, void *
     return st;
 }
 
+sluice_status recordio_find_size(int fd, uint64_t size, uint64_t offset, uint64_t *size_out)
+{
+    file_scan scan = {.fd = fd, .size = size};
+    uint64_t end = offset;
+    const sluice_status st = find_end(&scan, offset, &end);
+
+    *size_out = end - offset;
+    return st;
+}
+
 /* ---- one record ------------------------------------------------------------------------------ */
 
 sluice_status recordio_measure(const uint8_t *bytes, size_t size, recordio_layout *layout_out)

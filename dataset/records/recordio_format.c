@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recordio_format.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "alloc_int.h"
 #include "descriptor_int.h"
-#include "log_int.h"
 #include "recordio_file.h"
 #include "recordio_list.h"
+#include "small_file_int.h"
 #include "status_int.h"
 
 enum {
-    MOST_LINE = 512,      /* bytes of a line of an index */
     CHOOSE_RECORDS = 100, /* records by which columns are chosen */
     CHOOSE_BYTES = 1 << 26
 };
@@ -60,103 +58,73 @@ static sluice_status scan_file(const record_input *file, record_index *index)
 }
 
 /* Parses the last number of a line of an index. */
-static bool parse_offset(char *line, uint64_t *offset_out)
+static bool parse_offset(const char *line, size_t length, int64_t *offset_out)
 {
-    size_t length = strlen(line);
-    uint64_t offset = 0;
-    const char *digit;
+    const char *digits;
 
-    while (length > 0 && strchr(" \t\r\n", line[length - 1]) != NULL) {
-        line[--length] = '\0';
+    while (length > 0 && strchr(" \t\r", line[length - 1]) != NULL) {
+        length--;
     }
-    digit = strrchr(line, '\t');
-    if (digit == NULL || digit[1] == '\0') {
-        return false;
+    digits = line + length;
+    while (digits > line && digits[-1] != '\t') {
+        digits--;
     }
-    for (digit++; *digit != '\0'; digit++) {
-        if (*digit < '0' || *digit > '9' || offset > (UINT64_MAX - 9) / 10) {
-            return false;
-        }
-        offset = 10 * offset + (uint64_t)(*digit - '0');
-    }
-    *offset_out = offset;
-    return true;
+    return digits > line && sli_digits_parse(&digits, offset_out) && digits == line + length;
 }
 
-/* Adds a record, and ends the one before it there. */
+/* Appends a record, and ends the one before it there. */
 static sluice_status add_offset(const record_input *file, record_index *index, uint64_t offset,
                                 uint64_t line)
 {
     record_range *last = index->count > 0 ? &index->ranges[index->count - 1] : NULL;
 
-    if (offset % 4 != 0 || offset >= file->size || file->size - offset < RECORDIO_HEAD ||
-        (last != NULL && offset <= last->offset)) {
-        return sli_fail(SLUICE_E_CORRUPT,
-                        "line %llu of its index has the offset %llu; offsets must ascend, be "
-                        "multiples of 4, and be within the file's %llu bytes",
-                        (unsigned long long)line, (unsigned long long)offset,
-                        (unsigned long long)file->size);
+    if (offset % 4 != 0 || offset >= file->size || (last != NULL && offset <= last->offset)) {
+        return sli_fail(
+            SLUICE_E_CORRUPT,
+            "line %llu has the offset %llu; offsets must ascend, be multiples of 4, and "
+            "be within the file's %llu bytes",
+            (unsigned long long)line, (unsigned long long)offset, (unsigned long long)file->size);
     }
     if (last != NULL) {
         last->size = offset - last->offset;
     }
-    return record_index_add(index, &(record_range){offset, file->size - offset});
+    return record_index_add(index, &(record_range){offset, 0});
 }
 
-static sluice_status read_lines(const record_input *file, FILE *text, record_index *index)
+/* Appends the records of lines that have an offset each; only the file says where the last one
+ * ends. */
+static sluice_status parse_index(const record_input *file, const char *text, record_index *index)
 {
-    char line[MOST_LINE];
     uint64_t number = 0;
     sluice_status st = SLUICE_OK;
 
-    while (st == SLUICE_OK && fgets(line, sizeof(line), text) != NULL) {
-        uint64_t offset = 0;
+    while (*text != '\0' && st == SLUICE_OK) {
+        const size_t length = strcspn(text, "\n");
+        int64_t offset = 0;
 
         number++;
-        if (!parse_offset(line, &offset)) {
-            st = sli_fail(SLUICE_E_CORRUPT,
-                          "line %llu of its index must be a key, a tab and the offset of a record",
-                          (unsigned long long)number);
-        } else {
-            st = add_offset(file, index, offset, number);
-        }
+        st = parse_offset(text, length, &offset)
+                 ? add_offset(file, index, (uint64_t)offset, number)
+                 : sli_fail(SLUICE_E_CORRUPT,
+                            "line %llu must be a key, a tab and the offset of a record",
+                            (unsigned long long)number);
+        text += length + (text[length] == '\n');
     }
-    if (st == SLUICE_OK && ferror(text)) {
-        return sli_fail_errno(SLUICE_E_IO, errno, "cannot read its index");
-    }
-    if (st == SLUICE_OK && index->count == 0 && file->size > 0) {
-        return sli_fail(SLUICE_E_CORRUPT, "its index is empty");
-    }
-    if (st == SLUICE_OK && index->count > 0 && index->ranges[0].offset > 0) {
-        sli_log(SLUICE_LOG_WARN,
-                "recordio %.400s: its index begins at the offset %llu; the records before it are "
-                "not read",
-                file->path, (unsigned long long)index->ranges[0].offset);
+    if (st == SLUICE_OK && index->count > 0) {
+        record_range *last = &index->ranges[index->count - 1];
+
+        st = recordio_find_size(file->fd, file->size, last->offset, &last->size);
     }
     return st;
 }
 
-static sluice_status read_index(const record_input *file, record_index *index)
+/* NAME.idx beside NAME.rec. */
+static bool index_path(const char *file, int i, char *path, size_t size)
 {
-    const size_t length = strlen(file->path);
-    char path[4096];
-    FILE *text;
-    sluice_status st;
+    const size_t length = strlen(file);
 
-    if (length < 4 || length >= sizeof(path) || strcmp(file->path + length - 4, ".rec") != 0) {
-        return SLUICE_END_OF_DATA;
-    }
-    memcpy(path, file->path, length + 1);
-    memcpy(path + length - 3, "idx", 3);
-    text = fopen(path, "re");
-    if (text == NULL) {
-        return errno == ENOENT
-                   ? SLUICE_END_OF_DATA
-                   : sli_fail_errno(SLUICE_E_IO, errno, "cannot open its index %.400s", path);
-    }
-    st = read_lines(file, text, index);
-    fclose(text);
-    return st;
+    return i == 0 && length >= 4 && strcmp(file + length - 4, ".rec") == 0 &&
+           snprintf(path, size, "%.*s.idx", (int)length - 4, file) < (int)size;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -347,7 +315,8 @@ const record_format record_recordio = {
     .open = open_file,
     .close = close_file,
     .scan = scan_file,
-    .read_index = read_index,
+    .index_path = index_path,
+    .parse_index = parse_index,
     .choose = choose,
     .parse = parse,
 };

@@ -2,18 +2,14 @@
 #include "tfrecord_format.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "alloc_int.h"
 #include "bytes_int.h"
 #include "crc32c_int.h"
 #include "descriptor_int.h"
-#include "error_int.h"
 #include "example_values.h"
-#include "index_file.h"
 #include "record_columns.h"
 #include "small_file_int.h"
 #include "status_int.h"
@@ -151,70 +147,35 @@ static bool take_number(const char **at, char end, uint64_t *number_out)
     return true;
 }
 
-/* Appends the records of lines "OFFSET SIZE". They must be the whole file, one after another. */
-static sluice_status add_lines(const char *text, uint64_t size, record_index *index)
+/* Appends the records of lines "OFFSET SIZE". */
+static sluice_status tfrecord_parse_index(const record_input *file, const char *text,
+                                          record_index *index)
 {
-    uint64_t end = 0;
     sluice_status st = SLUICE_OK;
 
+    (void)file;
     while (*text != '\0' && st == SLUICE_OK) {
         record_range range;
 
         if (!take_number(&text, ' ', &range.offset) || !take_number(&text, '\n', &range.size) ||
-            range.offset != end || range.size < TFRECORD_HEAD + TFRECORD_TAIL ||
-            range.size > size - end) {
+            range.size < TFRECORD_HEAD + TFRECORD_TAIL) {
             return sli_fail(SLUICE_E_CORRUPT,
-                            "line %llu must be the offset and size of the record at %llu",
-                            (unsigned long long)index->count + 1, (unsigned long long)end);
+                            "line %llu must be the offset and the size of a record",
+                            (unsigned long long)index->count + 1);
         }
-        end += range.size;
         st = record_index_add(index, &range);
     }
-    return st != SLUICE_OK || end == size
-               ? st
-               : sli_fail(SLUICE_E_CORRUPT, "its records end at %llu, and the file at %llu",
-                          (unsigned long long)end, (unsigned long long)size);
+    return st;
 }
 
-/* Writes a path of the index of a file: FILE.idx or, in place of its extension, NAME.idx. */
-static bool index_path(const char *file, int number, char *path, size_t size)
+/* FILE.idx, or NAME.idx in place of the extension. */
+static bool tfrecord_index_path(const char *file, int i, char *path, size_t size)
 {
     const char *slash = strrchr(file, '/');
     const char *dot = strrchr(slash != NULL ? slash : file, '.');
-    const int length = number == 0 || dot == NULL ? (int)strlen(file) : (int)(dot - file);
+    const int length = i == 0 || dot == NULL ? (int)strlen(file) : (int)(dot - file);
 
-    return snprintf(path, size, "%.*s.idx", length, file) < (int)size && access(path, F_OK) == 0;
-}
-
-static sluice_status tfrecord_read_index(const record_input *file, record_index *index)
-{
-    char path[PATH_MAX];
-    uint8_t *bytes = NULL;
-    char *text = NULL;
-    size_t size = 0;
-    sli_error error;
-    sluice_status st;
-
-    if (!index_path(file->path, 0, path, sizeof(path)) &&
-        !index_path(file->path, 1, path, sizeof(path))) {
-        return SLUICE_END_OF_DATA;
-    }
-    st = index_file_read(path, 1, &bytes, &size);
-    if (st == SLUICE_OK) {
-        text = sli_calloc(1, size + 1);
-        st = text != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "the index %s", path);
-    }
-    if (st == SLUICE_OK) {
-        memcpy(text, bytes, size);
-        st = add_lines(text, file->size, index);
-    }
-    sli_free(bytes);
-    sli_free(text);
-    if (st == SLUICE_E_CORRUPT || st == SLUICE_E_IO) {
-        sli_error_take(st, &error);
-        return sli_fail(SLUICE_E_CORRUPT, "the index %.300s is not used: %.500s", path, error.text);
-    }
-    return st;
+    return i < 2 && snprintf(path, size, "%.*s.idx", length, file) < (int)size;
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -311,7 +272,8 @@ const record_format record_tfrecord = {
     .files = {"tfrecord", ".tfrecord", true},
     .ranges = 1,
     .scan = tfrecord_scan,
-    .read_index = tfrecord_read_index,
+    .index_path = tfrecord_index_path,
+    .parse_index = tfrecord_parse_index,
     .choose = tfrecord_choose,
     .parse = tfrecord_parse,
 };

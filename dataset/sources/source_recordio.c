@@ -25,9 +25,9 @@ const stage_def stage_recordio = {
         "first file decide on the type: i32 if the first label of each is a whole number, else "
         "f32; f32xN if each has N of them, f32[N] if their number varies. label:label@f32 is "
         "f32 in any case.\n"
-        "NAME.idx beside NAME.rec saves the scan. Its offsets must ascend and be within the file, "
-        "else the file is scanned, which is logged; a record that is not where the index has it "
-        "is a bad sample.\n"
+        "NAME.idx beside NAME.rec saves the scan. Its offsets must be those of all records, from "
+        "the first to the last, in ascending order; otherwise a warning says what is wrong, and "
+        "the file is scanned. A record that does not begin at its offset is a bad sample.\n"
         "Of the list NAME.lst beside NAME.rec, the line with the id of a record has the values "
         "path, a text, and list_label, f32, as ImageRecordIter has them by "
         "path_imglist.\n" RECORD_SOURCE_KINDS,

@@ -143,43 +143,65 @@ static void check_labels(const char *path, const char *want)
     close_run(&run);
 }
 
-static void an_index_beside_the_file_is_used(void)
+/* Checks that the index beside a file of write_file() is rejected with one warning. */
+static void check_scanned(const char *path, const char *words)
+{
+    const char *log;
+
+    kit_log_start(NULL, NULL);
+    check_labels(path, "0 1 2 3 4");
+    log = kit_log_stop();
+    T_CONTAINS(log, "a.idx");
+    T_CONTAINS(log, words);
+    T_CONTAINS(log, "it is not used, and the file is scanned");
+    T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
+}
+
+static void an_index_that_does_not_fit_is_scanned_over(void)
+{
+    static const struct {
+        const char *text;
+        const char *words;
+    } cases[] = {
+        {"0\t0\n1\t0\n", "line 2 has the offset 0"},
+        {"0\t0\n1\t2\n", "line 2 has the offset 2"},
+        {"0\t400000\n", "line 1 has the offset 400000"},
+        {"0\t18446744073709551616\n", "line 1 must be a key, a tab and the offset"},
+        {"0 0\n", "line 1 must be a key, a tab and the offset"},
+        {"x\n", "line 1 must be a key, a tab and the offset"},
+        {"0\t\n", "line 1 must be a key, a tab and the offset"},
+        {"0\t0x\n", "line 1 must be a key, a tab and the offset"},
+        {"", "is not an index"},
+    };
+    const char *where = t_folder();
+    size_t offsets[5];
+    const char *path = write_file(where, offsets);
+
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        write_index(where, cases[i].text);
+        check_scanned(path, cases[i].words);
+    }
+}
+
+/* An index that lacks its last lines would make one record of several. */
+static void an_index_that_lacks_records_is_scanned_over(void)
 {
     const char *where = t_folder();
     size_t offsets[5];
     const char *path = write_file(where, offsets);
     char text[200];
 
-    check_labels(path, "0 1 2 3 4");
-    /* one that says where the last two are */
+    snprintf(text, sizeof(text), "0\t%zu\n1\t%zu\n2\t%zu\n", offsets[0], offsets[1], offsets[2]);
+    write_index(where, text);
+    check_scanned(path, "its records end at byte");
     snprintf(text, sizeof(text), "3\t%zu\r\n4\t%zu", offsets[3], offsets[4]);
     write_index(where, text);
-    kit_log_start(NULL, NULL);
-    check_labels(path, "3 4");
-    T_CONTAINS(kit_log_stop(), "the records before it are not read");
-}
-
-static void an_index_that_does_not_fit_is_scanned_over(void)
-{
-    static const char *const texts[] = {"0\t0\n1\t0\n",
-                                        "0\t0\n1\t2\n",
-                                        "0\t400000\n",
-                                        "0\t18446744073709551616\n",
-                                        "0 0\n",
-                                        "x\n",
-                                        "",
-                                        "0\t\n"};
-    const char *where = t_folder();
-    size_t offsets[5];
-    const char *path = write_file(where, offsets);
-
-    for (size_t i = 0; i < COUNT(texts); i++) {
-        write_index(where, texts[i]);
-        kit_log_start(NULL, NULL);
-        check_labels(path, "0 1 2 3 4");
-        T_CONTAINS(kit_log_stop(), "a.rec: ");
-        T_EQ(kit_log_count(SLUICE_LOG_WARN), 1);
-    }
+    check_scanned(path, "and must be at byte 0 of");
+    /* a last offset without its last digits */
+    snprintf(text, sizeof(text), "0\t%zu\n1\t%zu\n2\t%zu\n", offsets[0], offsets[1],
+             offsets[1] + 4);
+    write_index(where, text);
+    check_scanned(path, "must begin with 0xced7230a");
 }
 
 static void wrong_places_are_bad_samples(void)
@@ -189,7 +211,8 @@ static void wrong_places_are_bad_samples(void)
     const char *path = write_file(where, offsets);
     char text[200];
 
-    snprintf(text, sizeof(text), "0\t0\n2\t%zu\n3\t%zu\n", offsets[2] + 4, offsets[3]);
+    snprintf(text, sizeof(text), "0\t0\n2\t%zu\n3\t%zu\n4\t%zu\n", offsets[2] + 4, offsets[3],
+             offsets[4]);
     write_index(where, text);
     T_TRUE(batches_to_error(parsedf("recordio %s fields=y:label@i32 | batch 1", path), &one_worker,
                             SLUICE_E_CORRUPT, "by its index it must have") == 0);
@@ -288,8 +311,8 @@ const t_test source_recordio_tests[] = {
     T_TEST(several_labels_are_a_row),
     T_TEST(labels_with_fractions_become_floats),
     T_TEST(escaped_bytes_come_back),
-    T_TEST(an_index_beside_the_file_is_used),
     T_TEST(an_index_that_does_not_fit_is_scanned_over),
+    T_TEST(an_index_that_lacks_records_is_scanned_over),
     T_TEST(wrong_places_are_bad_samples),
     T_TEST(the_list_beside_the_file_has_paths_and_labels),
     T_TEST(bad_lists_are_errors_with_the_line),
