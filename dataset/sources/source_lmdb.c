@@ -10,6 +10,11 @@ static sluice_status lmdb_source_open(const void *args, void **source_out)
 
 static const source_ops lmdb_ops = {.open = lmdb_source_open, RECORD_SOURCE_OPS};
 
+static sluice_status lmdb_infer(const void *args, stage_schema *schema)
+{
+    return record_source_infer("lmdb", args, schema);
+}
+
 static const stage_param lmdb_params[] = {
     RECORD_SOURCE_PARAMS("folders with data.mdb, files, patterns with {000..123} and wildcards",
                          "image:image@image,label:label@i32"),
@@ -38,5 +43,8 @@ const stage_def stage_lmdb = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(lmdb_params),
     .args_size = sizeof(record_args),
-    .source = &(const source_stage_ops){.ops = &lmdb_ops, .schema = record_source_schema},
+    .infer = lmdb_infer,
+    .source = &(const source_stage_ops){.ops = &lmdb_ops,
+                                        .schema = record_source_schema,
+                                        .opens_early = record_source_opens_early},
 };

@@ -10,6 +10,11 @@ static sluice_status recordio_open(const void *args, void **source_out)
 
 static const source_ops recordio_ops = {.open = recordio_open, RECORD_SOURCE_OPS};
 
+static sluice_status recordio_infer(const void *args, stage_schema *schema)
+{
+    return record_source_infer("recordio", args, schema);
+}
+
 static const stage_param recordio_params[] = {
     RECORD_SOURCE_PARAMS("files, folders of *.rec, patterns with {000..123} and wildcards",
                          "image:image@image,label:label@f32x5"),
@@ -36,5 +41,8 @@ const stage_def stage_recordio = {
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(recordio_params),
     .args_size = sizeof(record_args),
-    .source = &(const source_stage_ops){.ops = &recordio_ops, .schema = record_source_schema},
+    .infer = recordio_infer,
+    .source = &(const source_stage_ops){.ops = &recordio_ops,
+                                        .schema = record_source_schema,
+                                        .opens_early = record_source_opens_early},
 };
