@@ -15,6 +15,7 @@ static const struct {
 } formats[COMPRESSION_COUNT] = {
     [COMPRESSION_NONE] = {.name = "none"},
     [COMPRESSION_GZIP] = {"gzip", "\x1f\x8b\x08", 3, {".gz", ".tgz"}},
+    [COMPRESSION_ZLIB] = {.name = "zlib", .magic = "\x78", .magic_size = 1},
     [COMPRESSION_ZSTD] = {"zstd", "\x28\xb5\x2f\xfd", 4, {".zst", ".tzst"}},
     [COMPRESSION_XZ] = {"xz", "\xfd\x37zXZ\0", 6, {".xz", ".txz"}},
     [COMPRESSION_BZIP2] = {"bzip2", "BZh", 3, {".bz2", ".tbz", ".tbz2"}},
@@ -31,12 +32,34 @@ static bool is_bzip2(const uint8_t *bytes, size_t size)
             memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
 }
 
+/*
+ * True for a zlib stream (RFC 1950), whose magic number is short. The name of the first member of a
+ * tar archive is printable or UTF-8, and a TFRecord file begins with a length of 8 bytes, of which
+ * the upper 4 are zeros.
+ */
+static bool is_zlib(const uint8_t *bytes, size_t size)
+{
+    bool is_text = true;
+
+    if (size < COMPRESSION_MAGIC || (bytes[0] << 8 | bytes[1]) % 31 != 0 ||
+        (bytes[1] & 0x20) != 0 || (bytes[2] & 6) == 6 || memcmp(bytes + 4, "\0\0\0", 4) == 0) {
+        return false;
+    }
+    for (size_t i = 0; i < COMPRESSION_MAGIC; i++) {
+        is_text = is_text && (bytes[i] >= ' ' || bytes[i] == 0) && bytes[i] < 127;
+    }
+    return !is_text;
+}
+
 compression compression_of(const uint8_t *bytes, size_t size)
 {
     for (compression i = COMPRESSION_NONE + 1; i < COMPRESSION_COUNT; i++) {
         if (size >= formats[i].magic_size &&
             memcmp(bytes, formats[i].magic, formats[i].magic_size) == 0) {
-            return i != COMPRESSION_BZIP2 || is_bzip2(bytes, size) ? i : COMPRESSION_NONE;
+            return (i == COMPRESSION_BZIP2 && !is_bzip2(bytes, size)) ||
+                           (i == COMPRESSION_ZLIB && !is_zlib(bytes, size))
+                       ? COMPRESSION_NONE
+                       : i;
         }
     }
     return COMPRESSION_NONE;

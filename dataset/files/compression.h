@@ -10,6 +10,7 @@
 typedef enum compression {
     COMPRESSION_NONE,
     COMPRESSION_GZIP,
+    COMPRESSION_ZLIB,
     COMPRESSION_ZSTD,
     COMPRESSION_XZ,
     COMPRESSION_BZIP2,
@@ -18,7 +19,7 @@ typedef enum compression {
 
 /*
  * Number of bytes at the beginning of a file that suffice to identify each format, and to rule out
- * a tar archive.
+ * a tar archive and a TFRecord file.
  */
 enum { COMPRESSION_MAGIC = 10 };
 

@@ -18,12 +18,12 @@ typedef struct format_library {
 } format_library;
 
 /*
- * gzip is the only format of which libarchive leaves out the checksum, so zlib decompresses it,
- * which verifies CRC and length of each member.
+ * libarchive verifies no checksum of gzip, and does not read zlib streams, so zlib decompresses
+ * both; it verifies the checksum and, of gzip, the length of each member.
  */
 static format_library library_of(compression format)
 {
-    if (format == COMPRESSION_GZIP) {
+    if (format == COMPRESSION_GZIP || format == COMPRESSION_ZLIB) {
 #ifdef SLI_HAVE_ZLIB
         return (format_library){"zlib", &gzip_ops};
 #else

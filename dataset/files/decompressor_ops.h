@@ -16,7 +16,7 @@ typedef struct decompressor_ops {
     void (*close)(void *state);
 } decompressor_ops;
 
-extern const decompressor_ops gzip_ops;    /* zlib: gzip */
+extern const decompressor_ops gzip_ops;    /* zlib: gzip and zlib */
 extern const decompressor_ops archive_ops; /* libarchive: zstd, xz and bzip2 */
 
 /* Number of compressed bytes that are read at once. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decompresses gzip (RFC 1952) by zlib. A file has one or more members; zlib verifies the CRC-32
- * and the length at the end of each. Zeros may follow the last member, as on tapes; other bytes
- * there are an error, since they may be a member whose header is corrupt.
+ * Decompresses gzip (RFC 1952) and zlib streams (RFC 1950) by zlib. A file has one or more members;
+ * zlib verifies the checksum at the end of each, and of gzip the length. Zeros may follow the last
+ * member, as on tapes; other bytes there are an error, since they may be a member whose header is
+ * corrupt.
  */
 #include "decompressor_ops.h"
 
@@ -12,16 +13,20 @@
 #include "alloc_int.h"
 #include "status_int.h"
 
-/* windowBits of inflateInit2(): the largest window, with a header and trailer of gzip. */
-enum { GZIP_WINDOW = 15 + 16, GZIP_FIRST_BYTE = 0x1F };
+/* windowBits of inflateInit2(): the largest window, with a header and trailer of each format. */
+enum { ZLIB_WINDOW = 15, GZIP_WINDOW = 15 + 16 };
+
+/* The first byte of a member. */
+enum { ZLIB_FIRST_BYTE = 0x78, GZIP_FIRST_BYTE = 0x1F };
 
 /* The largest output that one call asks zlib for, whose sizes are unsigned int. */
 enum { MOST_AT_ONCE = 1 << 30 };
 
 typedef struct gzip_stream {
     raw_feed *raw;
-    z_stream zlib;   /* next_in and avail_in are the rest of buffer */
-    bool is_between; /* a member has ended, and no other one has begun */
+    compression format; /* COMPRESSION_GZIP or COMPRESSION_ZLIB */
+    z_stream zlib;      /* next_in and avail_in are the rest of buffer */
+    bool is_between;    /* a member has ended, and no other one has begun */
     bool ended;
     uint64_t members; /* that have ended */
     uint8_t buffer[DECOMPRESSOR_BUFFER];
@@ -60,6 +65,7 @@ static sluice_status skip_zeros(gzip_stream *gzip)
 /* Begins the next member, or detects the end of the file. */
 static sluice_status begin_member(gzip_stream *gzip)
 {
+    const uint8_t first = gzip->format == COMPRESSION_GZIP ? GZIP_FIRST_BYTE : ZLIB_FIRST_BYTE;
     z_stream *zlib = &gzip->zlib;
     sluice_status st = skip_zeros(gzip);
 
@@ -67,14 +73,15 @@ static sluice_status begin_member(gzip_stream *gzip)
         gzip->ended = st == SLUICE_OK;
         return st;
     }
-    if (*zlib->next_in != GZIP_FIRST_BYTE) {
+    if (*zlib->next_in != first) {
         return sli_fail_with(
             SLUICE_E_CORRUPT, DECOMPRESSOR_CORRUPT,
-            "cannot decompress %s: byte %llu, after gzip member %llu, is 0x%02x, and must be 0x1f, "
+            "cannot decompress %s: byte %llu, after %s member %llu, is 0x%02x, and must be 0x%02x, "
             "where another member begins, or 0; the file is corrupt, or other data are appended to "
             "it",
             gzip->raw->path, (unsigned long long)(gzip->raw->at - zlib->avail_in),
-            (unsigned long long)gzip->members, *zlib->next_in);
+            compression_name(gzip->format), (unsigned long long)gzip->members, *zlib->next_in,
+            first);
     }
     gzip->is_between = false;
     inflateReset(zlib);
@@ -91,14 +98,14 @@ static sluice_status inflate_some(gzip_stream *gzip)
         return st;
     }
     if (gzip->zlib.avail_in == 0) {
-        return decompressor_fail(gzip->raw, COMPRESSION_GZIP, true, "the CRC is missing");
+        return decompressor_fail(gzip->raw, gzip->format, true, "the checksum is missing");
     }
     answer = inflate(&gzip->zlib, Z_NO_FLUSH);
     if (answer == Z_MEM_ERROR) {
         return sli_fail(SLUICE_E_NO_MEMORY, "cannot decompress %s", gzip->raw->path);
     }
     if (answer != Z_OK && answer != Z_STREAM_END) {
-        return decompressor_fail(gzip->raw, COMPRESSION_GZIP, false, gzip->zlib.msg);
+        return decompressor_fail(gzip->raw, gzip->format, false, gzip->zlib.msg);
     }
     gzip->is_between = answer == Z_STREAM_END;
     gzip->members += gzip->is_between;
@@ -125,12 +132,13 @@ static sluice_status gzip_open(raw_feed *raw, compression format, const uint8_t 
 {
     gzip_stream *gzip = sli_calloc(1, sizeof(*gzip));
 
-    (void)format;
-    if (gzip == NULL || inflateInit2(&gzip->zlib, GZIP_WINDOW) != Z_OK) {
+    if (gzip == NULL ||
+        inflateInit2(&gzip->zlib, format == COMPRESSION_GZIP ? GZIP_WINDOW : ZLIB_WINDOW) != Z_OK) {
         sli_free(gzip);
         return sli_fail(SLUICE_E_NO_MEMORY, "a buffer for %s", raw->path);
     }
     gzip->raw = raw;
+    gzip->format = format;
     gzip->zlib.next_in = gzip->buffer;
     gzip->zlib.avail_in = (uInt)(size < sizeof(gzip->buffer) ? size : sizeof(gzip->buffer));
     memcpy(gzip->buffer, bytes, gzip->zlib.avail_in);

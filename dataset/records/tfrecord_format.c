@@ -67,16 +67,8 @@ bool tfrecord_head_is_good(const uint8_t *head)
 }
 
 /* Fails because the file does not go on with a record. */
-static sluice_status no_record(const record_input *file, uint64_t offset)
+static sluice_status no_record(uint64_t offset)
 {
-    uint8_t head[2] = {0};
-
-    if (offset == 0 && sli_pread(file->fd, head, 2, 0) == 2 && (head[0] & 15) == 8 &&
-        (head[0] << 8 | head[1]) % 31 == 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "it begins as a zlib stream does, which is not decompressed here: write it "
-                        "without compression");
-    }
     return offset == 0
                ? sli_fail(SLUICE_E_CORRUPT,
                           "it is not a TFRecord file: the checksum of its first length is wrong")
@@ -93,7 +85,7 @@ static sluice_status find_record(const record_input *file, uint64_t offset, cons
     const uint64_t length = sli_get_u64(head);
 
     if (!tfrecord_head_is_good(head)) {
-        return no_record(file, offset);
+        return no_record(offset);
     }
     if (file->size - offset < TFRECORD_HEAD + TFRECORD_TAIL ||
         length > file->size - offset - TFRECORD_HEAD - TFRECORD_TAIL) {

@@ -49,8 +49,8 @@ const stage_def stage_tfrecord = {
         "of a feature's name, and the first image is `image`.\n"
         "If a record has a feature twice the last one counts, as in TensorFlow. Of a feature list "
         "of a SequenceExample the values are those of all steps, one after another.\n"
-        "Files compressed by gzip, zstd, xz or bzip2, and pipes (- is standard input), are read in "
-        "sequence; they need fields=.\n" RECORD_SOURCE_KINDS,
+        "Files compressed by gzip, zlib, zstd, xz or bzip2, and pipes (- is standard input), are "
+        "read in sequence; they need fields=.\n" RECORD_SOURCE_KINDS,
     .elsewhere = "TFRecordDataset TFRecordReader TFRecordPipeline",
     .kind = STAGE_SOURCE,
     STAGE_PARAMS(tfrecord_params),

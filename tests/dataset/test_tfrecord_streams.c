@@ -2,16 +2,19 @@
 /* Source tfrecord as a stream: compressed files and pipes. */
 #include <stdlib.h>
 
+#include "bytes_int.h"
+#include "compression.h"
 #include "dataset_kit.h"
 #include "source_kit.h"
 #include "stream_kit.h"
 #include "testing.h"
+#include "tfrecord_format.h"
 #include "tfrecord_kit.h"
 
 /* Records of a compressed file are those of the same file without compression, in its order. */
 static void compressed_files_are_read_in_sequence(void)
 {
-    static const char *const names[] = {"gzip"};
+    static const char *const names[] = {"gzip", "zlib"};
     const run_options options = {.workers = 2, .settings = {.seed = 3}};
     tape want = record_own(parsed("tfrecord " SLUICE_TEST_DATA
                                   "/tfrecord/examples.tfrecord " TFRECORD_OF_TENSORFLOW
@@ -37,6 +40,53 @@ static void compressed_files_are_read_in_sequence(void)
         check_source_fails("tfrecord", path, "", SLUICE_E_INVALID, "needs fields=");
     }
     free(want.bytes);
+}
+
+/* A zlib stream has a short magic number, which other files may begin with, too. */
+static void only_zlib_streams_are_taken_for_zlib(void)
+{
+    static const char archive[] = "x^ 2024/image.jpg";
+    static const uint8_t stream[] = {0x78, 0x5e, 0x4b, 0x4c, 0x4a, 0x4e, 0x49, 0x4d, 0x4b, 0xcf};
+    uint8_t head[TFRECORD_HEAD];
+
+    T_EQ(compression_of((const uint8_t *)archive, sizeof(archive) - 1), COMPRESSION_NONE);
+    T_EQ(compression_of(stream, sizeof(stream)), COMPRESSION_ZLIB);
+    for (uint64_t length = 0x9c78; length < 1 << 24; length += 1 << 16) {
+        sli_put_u64(head, length);
+        sli_put_u32(head + 8, tfrecord_crc(head, 8));
+        T_EQ(compression_of(head, sizeof(head)), COMPRESSION_NONE);
+    }
+}
+
+/* Changed or cut bytes are errors of the checksum at the end. */
+static void corrupt_zlib_streams_are_errors(void)
+{
+    uint8_t bytes[1000];
+    const char *path = t_path(t_folder(), "a.tfrecord");
+    FILE *file = fopen(SLUICE_TEST_DATA "/tfrecord/zlib.tfrecord", "rb");
+    size_t size;
+
+    T_NEEDS(can_gunzip(), "no zlib");
+    T_TRUE(file != NULL);
+    size = fread(bytes, 1, sizeof(bytes), file);
+    fclose(file);
+    for (int i = 0; i < 3; i++) {
+        static const char *const words[] = {"its zlib data are corrupt",
+                                            "its zlib data end too early",
+                                            "after zlib member 1, is 0x07, and must be 0x78"};
+        tape got;
+
+        bytes[size - 1] ^= i == 0;
+        bytes[size] = 7;
+        t_write_file(path, bytes, i == 0 ? size : i == 1 ? size - 2 : size + 1);
+        got = record_own(
+            parsedf("tfrecord %s " TFRECORD_OF_TENSORFLOW " | decode | resize 1,2 | batch 1", path),
+            &(run_options){.workers = 1});
+        T_STATUS(got.end, SLUICE_E_CORRUPT);
+        T_CONTAINS(got.error, words[i]);
+        free(got.bytes);
+        bytes[size - 1] ^= i == 0;
+    }
 }
 
 /* Runs the bytes of a pipe to the end. */
@@ -94,6 +144,8 @@ static void a_pipe_that_is_cut_or_corrupt_is_an_error(void)
 
 const t_test tfrecord_streams_tests[] = {
     T_TEST(compressed_files_are_read_in_sequence),
+    T_TEST(only_zlib_streams_are_taken_for_zlib),
+    T_TEST(corrupt_zlib_streams_are_errors),
     T_TEST(a_pipe_that_is_cut_or_corrupt_is_an_error),
     T_END,
 };
