@@ -42,18 +42,17 @@ static void close_file(void *state)
     sli_free(state);
 }
 
-/* The ranges of a record: the head of its overflow pages, or nothing, and the value. */
-enum { RANGE_HEAD, RANGE_VALUE, RANGES };
+/* The ranges of a record: the head of its overflow pages, or nothing, the value, and the key. */
+enum { RANGE_HEAD, RANGE_VALUE, RANGE_KEY, RANGES };
 
-static sluice_status add_value(void *index, const uint8_t *key, size_t key_size, uint64_t offset,
-                               uint64_t size, bool is_overflow)
+static sluice_status add_value(void *index, const lmdb_entry *entry)
 {
-    const uint64_t head = is_overflow ? LMDB_PAGE_HEAD : 0;
+    const uint64_t head = entry->is_overflow ? LMDB_PAGE_HEAD : 0;
 
-    (void)key;
-    (void)key_size;
     return record_index_add(index,
-                            (const record_range[RANGES]){{offset - head, head}, {offset, size}});
+                            (const record_range[RANGES]){{entry->offset - head, head},
+                                                         {entry->offset, entry->size},
+                                                         {entry->key_offset, entry->key_size}});
 }
 
 static sluice_status scan(const record_input *file, record_index *index)
@@ -74,8 +73,9 @@ static sluice_status scan(const record_input *file, record_index *index)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* The bytes of a Datum, and memory for what is unpacked of it. */
+/* The bytes of a key and a Datum, and memory for what is unpacked of it. */
 typedef struct datum_source {
+    record_part key;
     const uint8_t *bytes;
     size_t size;
     datum image;
@@ -142,6 +142,8 @@ static sluice_status find_value(datum_source *from, const char *name, record_val
         from->room += value_out->size;
     } else if (strcmp(name, "value") == 0) {
         *value_out = record_value_bytes(from->bytes, from->size);
+    } else if (strcmp(name, "key") == 0) {
+        *value_out = record_value_bytes(from->key.bytes, from->key.size);
     }
     return SLUICE_OK;
 }
@@ -163,11 +165,22 @@ static sluice_status begin_datum(datum_source *from, image_buffer *scratch)
 static bool wants_datum(const record_names *wanted)
 {
     for (uint32_t i = 0; i < wanted->count; i++) {
-        if (strcmp(wanted->names[i], "value") != 0) {
+        if (strcmp(wanted->names[i], "value") != 0 && strcmp(wanted->names[i], "key") != 0) {
             return true;
         }
     }
     return false;
+}
+
+/* The key is read only if it is wanted: it may be on another page than the value. */
+static uint32_t needs(const record_names *wanted)
+{
+    uint32_t ranges = UINT32_C(1) << RANGE_HEAD | UINT32_C(1) << RANGE_VALUE;
+
+    for (uint32_t i = 0; i < wanted->count; i++) {
+        ranges |= (uint32_t)(strcmp(wanted->names[i], "key") == 0) << RANGE_KEY;
+    }
+    return ranges;
 }
 
 static sluice_status check(const void *state, const record_range *ranges, const record_part *parts)
@@ -182,7 +195,9 @@ static sluice_status check(const void *state, const record_range *ranges, const 
 static sluice_status parse(const void *state, const record_part *parts, const record_names *wanted,
                            image_buffer *scratch, record_value *values_out)
 {
-    datum_source from = {.bytes = parts[RANGE_VALUE].bytes, .size = parts[RANGE_VALUE].size};
+    datum_source from = {.key = parts[RANGE_KEY],
+                         .bytes = parts[RANGE_VALUE].bytes,
+                         .size = parts[RANGE_VALUE].size};
     sluice_status st = wants_datum(wanted) ? begin_datum(&from, scratch) : SLUICE_OK;
 
     (void)state;
@@ -309,6 +324,7 @@ const record_format record_lmdb = {
     .close = close_file,
     .scan = scan,
     .choose = choose,
+    .needs = needs,
     .check = check,
     .parse = parse,
 };

@@ -4,8 +4,9 @@
  * of the keys. What it holds:
  *
  *     value       all of its bytes, such as the file of an image
+ *     key         the bytes of its key
  *
- * or, of a Datum of Caffe (datum.h):
+ * and, of a Datum of Caffe (datum.h):
  *
  *     image       the file of the image; else its pixels, u8 (height, width, channels), in RGB: of
  *                 three channels or four, Caffe stores BGR

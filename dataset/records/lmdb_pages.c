@@ -54,7 +54,7 @@ static sluice_status read_bytes(int fd, uint64_t offset, uint8_t *to, size_t siz
     return (size_t)got == size
                ? SLUICE_OK
                : sli_fail(SLUICE_E_CORRUPT,
-                          "the file is truncated: it ends within the page at byte %llu",
+                          "the file is truncated: the page at byte %llu is not complete",
                           (unsigned long long)offset);
 }
 
@@ -351,29 +351,28 @@ static sluice_status find_overflow(const tree_walk *walk, const tree_level *leve
 
 static sluice_status visit_node(tree_walk *walk, const tree_level *level)
 {
+    const uint64_t page = level->number * walk->file->page_size;
     const uint8_t *node;
     size_t rest;
     sluice_status st = find_node(walk, level, &node, &rest);
-    const uint8_t *key;
-    size_t key_size;
-    uint64_t size;
-    uint64_t offset;
+    lmdb_entry entry;
     uint32_t flags;
-    bool is_overflow;
 
     if (st != SLUICE_OK) {
         return st;
     }
-    size = sli_get_u32(node);
     flags = sli_get_u16(node + 4);
-    key_size = sli_get_u16(node + 6);
-    key = node + NODE_HEAD;
-    is_overflow = (flags & NODE_OVERFLOW) != 0;
-    if (flags > NODE_FLAGS || (is_overflow && flags != NODE_OVERFLOW) ||
-        rest < (is_overflow ? sizeof(uint64_t) : size)) {
+    entry.key = node + NODE_HEAD;
+    entry.key_size = sli_get_u16(node + 6);
+    entry.key_offset = page + (uint64_t)(entry.key - level->bytes);
+    entry.offset = entry.key_offset + entry.key_size;
+    entry.size = sli_get_u32(node);
+    entry.is_overflow = (flags & NODE_OVERFLOW) != 0;
+    if (flags > NODE_FLAGS || (entry.is_overflow && flags != NODE_OVERFLOW) ||
+        rest < (entry.is_overflow ? sizeof(uint64_t) : entry.size)) {
         return fail_page(walk, level->number, "a value extends beyond it, or is of no known kind");
     }
-    st = check_order(walk, level, key, key_size);
+    st = check_order(walk, level, entry.key, entry.key_size);
     if (st != SLUICE_OK) {
         return st;
     }
@@ -382,11 +381,10 @@ static sluice_status visit_node(tree_walk *walk, const tree_level *level)
         walk->passed.databases += (flags & NODE_LIST) == 0;
         return SLUICE_OK;
     }
-    offset = level->number * walk->file->page_size + (uint64_t)(key + key_size - level->bytes);
-    if (is_overflow) {
-        st = find_overflow(walk, level, key + key_size, size, &offset);
+    if (entry.is_overflow) {
+        st = find_overflow(walk, level, entry.key + entry.key_size, entry.size, &entry.offset);
     }
-    return st == SLUICE_OK ? walk->visit(walk->arg, key, key_size, offset, size, is_overflow) : st;
+    return st == SLUICE_OK ? walk->visit(walk->arg, &entry) : st;
 }
 
 /* Follows the next node of a branch. */

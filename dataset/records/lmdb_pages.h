@@ -16,8 +16,8 @@
  *     database  u32 0 (of free pages: the page size), u16 flags, u16 depth, u64 branch pages, u64
  *            leaf pages, u64 overflow pages, u64 number of values, u64 root page, or -1
  *
- * Nothing is believed that the bytes of the file do not bear out. Error texts have offsets in the
- * file, not its path.
+ * All numbers of the file are checked before they are used. Error messages have offsets in the
+ * file; the caller adds its path.
  */
 #ifndef SLUICE_LMDB_PAGES_H
 #define SLUICE_LMDB_PAGES_H
@@ -35,40 +35,49 @@ typedef struct lmdb_file {
     uint32_t depth;
     uint64_t entries;
     uint64_t root; /* LMDB_NO_PAGE: the main database is empty */
-    bool one_meta; /* only one of the meta pages is valid, so a later transaction may be lost */
+    bool one_meta; /* only one meta page is valid: the last transaction may be missing */
 } lmdb_file;
 
 #define LMDB_NO_PAGE UINT64_MAX
 
 /*
- * Reads the meta pages. E_CORRUPT: this is not an LMDB file, or both are corrupt. E_UNSUPPORTED: it
- * is of a 32-bit or big-endian machine, or of another version. Also returns E_IO.
+ * Reads the meta pages. E_CORRUPT: the file is not an LMDB file, or both meta pages are corrupt.
+ * E_UNSUPPORTED: it was written on a 32-bit or big-endian machine, or by another version of LMDB.
+ * Also returns E_IO.
  */
 sluice_status lmdb_open(int fd, uint64_t size, lmdb_file *file_out);
 
 /* Bytes of the head of a page. */
 enum { LMDB_PAGE_HEAD = 16 };
 
-/* Is called with a key and the place of its value. is_overflow: it is on overflow pages, and the
- * head of the first one lies before it. An error ends the walk. */
-typedef sluice_status lmdb_visit(void *arg, const uint8_t *key, size_t key_size, uint64_t offset,
-                                 uint64_t size, bool is_overflow);
+/* A key with one value. Offsets are those in the file. */
+typedef struct lmdb_entry {
+    const uint8_t *key; /* valid during the call */
+    size_t key_size;
+    uint64_t key_offset;
+    uint64_t offset; /* of the value */
+    uint64_t size;
+    bool is_overflow; /* the value is on overflow pages; the head of the first one is before it */
+} lmdb_entry;
 
-/* What is not a key with one value. */
+/* Is called with each entry. An error ends the walk. */
+typedef sluice_status lmdb_visit(void *arg, const lmdb_entry *entry);
+
+/* Entries that are not visited. */
 typedef struct lmdb_passed {
     uint64_t databases; /* named databases */
-    uint64_t lists;     /* keys that have several values each */
+    uint64_t lists;     /* keys with several values */
 } lmdb_passed;
 
 /*
- * Visits the values of the main database in the order of their keys, page by page. E_CORRUPT: a
- * page is. Also returns E_IO, E_NO_MEMORY and the errors of `visit`.
+ * Visits the values of the main database in the order of their keys. E_CORRUPT: a page is corrupt.
+ * Also returns E_IO, E_NO_MEMORY and the errors of `visit`.
  */
 sluice_status lmdb_walk(int fd, const lmdb_file *file, lmdb_visit *visit, void *arg,
                         lmdb_passed *passed_out);
 
-/* Checks the head at `offset` of the overflow pages of a value of `size` bytes. E_CORRUPT: it is
- * not one. */
+/* Checks the head, at `offset` in the file, of the overflow pages of a value of `size` bytes.
+ * E_CORRUPT: these are not its overflow pages. */
 sluice_status lmdb_check_overflow(uint32_t page_size, uint64_t offset, const uint8_t *head,
                                   uint64_t size);
 

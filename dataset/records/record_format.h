@@ -18,7 +18,7 @@
 #include "text_int.h"
 
 /* Limit on the ranges of a record. */
-enum { RECORD_MOST_RANGES = 2 };
+enum { RECORD_MOST_RANGES = 3 };
 
 /* A range of a file. */
 typedef struct record_range {
@@ -96,7 +96,11 @@ typedef struct record_format {
     sluice_status (*choose)(const record_input *file, const record_index *index, sli_text *fields,
                             bool *guessed_out);
 
-    /* Optional: checks before parse() what the bytes of a record say about their place. */
+    /* Optional: returns the ranges that parse() needs for these values, bit i for range i; it gets
+     * no bytes of the others. */
+    uint32_t (*needs)(const record_names *wanted);
+
+    /* Optional: checks before parse() that the bytes are those of the record at these ranges. */
     sluice_status (*check)(const void *state, const record_range *ranges, const record_part *parts);
 
     /*

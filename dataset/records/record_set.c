@@ -175,6 +175,10 @@ static sluice_status open_fields(record_set *set, const record_args *args)
         st = record_fields_parse(set->chosen != NULL ? set->chosen : args->fields, name,
                                  &set->fields);
     }
+    if (st == SLUICE_OK) {
+        set->needed =
+            set->format->needs != NULL ? set->format->needs(&set->fields.names) : UINT32_MAX;
+    }
     if (st == SLUICE_OK && set->chosen != NULL) {
         st = pack_class_names_read(&set->class_names, &set->list);
     }
@@ -234,14 +238,16 @@ void record_reader_free(record_reader *reader)
 }
 
 /* Reads the ranges of a record, one after another, into a buffer. */
-static sluice_status read_ranges(const record_file *file, int fd, const record_range *ranges,
-                                 image_buffer *bytes, record_part *parts)
+static sluice_status read_ranges(const record_file *file, int fd, const record_range *all,
+                                 uint32_t needed, image_buffer *bytes, record_part *parts)
 {
     const uint32_t count = file->index.per_record;
+    record_range ranges[RECORD_MOST_RANGES];
     uint64_t size = 0;
     sluice_status st = SLUICE_OK;
 
     for (uint32_t i = 0; i < count; i++) {
+        ranges[i] = (record_range){all[i].offset, (needed >> i & 1) != 0 ? all[i].size : 0};
         if (ranges[i].size > MOST_RECORD_BYTES - size) {
             return sli_fail(SLUICE_E_IO, "it has more than %llu bytes",
                             (unsigned long long)MOST_RECORD_BYTES);
@@ -295,7 +301,7 @@ sluice_status record_set_read(const record_set *set, uint64_t index, sample_io *
     if (st != SLUICE_OK) {
         return st;
     }
-    st = read_ranges(file, fd, ranges, &reader->bytes, parts);
+    st = read_ranges(file, fd, ranges, set->needed, &reader->bytes, parts);
     web_shard_give_back(&file->file, lent, fd);
     for (uint32_t i = 0; st == SLUICE_OK && i < file->index.per_record; i++) {
         io->bytes_read += parts[i].size;

@@ -34,6 +34,7 @@ typedef struct record_set {
     uint64_t count; /* of records */
     char *chosen;   /* the columns in the syntax of fields=, if the format chose them; else NULL */
     record_fields fields;
+    uint32_t needed;              /* ranges of a record that are read, bit i for range i */
     pack_class_names class_names; /* of a conversion whose columns were chosen */
     bool drops;
 } record_set;

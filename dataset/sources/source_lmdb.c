@@ -30,7 +30,7 @@ const stage_def stage_lmdb = {
         "image, label, data, float_data, channels, height, width and encoded. Its image is a file, "
         "or pixels u8 (H, W, C), whose channels are exchanged, as Caffe stores BGR; FEATURE pixels "
         "keeps them as they are stored. The FEATURE of other bytes is value, as in "
-        "fields=image:value@image.\n"
+        "fields=image:value@image; key is the key of any value.\n"
         "Without fields= the first 100 values of the first file decide: files of images become "
         "image; Datums become image, or data of float_data, and label. Pixels become "
         "u8xHxWxC, by the size of the first image, which all must have.\n"

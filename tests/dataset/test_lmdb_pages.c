@@ -17,19 +17,21 @@ typedef struct listing {
     uint64_t count;
 } listing;
 
-static sluice_status list_value(void *arg, const uint8_t *key, size_t key_size, uint64_t offset,
-                                uint64_t size, bool is_overflow)
+static sluice_status list_value(void *arg, const lmdb_entry *entry)
 {
+    const uint64_t head = entry->offset - LMDB_PAGE_HEAD;
     listing *to = arg;
 
-    if (to->size + key_size + size + 3 < sizeof(to->text)) {
-        to->size += (size_t)sprintf(to->text + to->size, "%.*s=%.*s ", (int)key_size,
-                                    (const char *)key, (int)size, (const char *)to->data + offset);
+    T_EQ(memcmp(entry->key, to->data + entry->key_offset, entry->key_size), 0);
+    if (to->size + entry->key_size + entry->size + 3 < sizeof(to->text)) {
+        to->size += (size_t)sprintf(to->text + to->size, "%.*s=%.*s ", (int)entry->key_size,
+                                    (const char *)entry->key, (int)entry->size,
+                                    (const char *)to->data + entry->offset);
     }
     to->count++;
-    offset -= LMDB_PAGE_HEAD;
-    return is_overflow ? lmdb_check_overflow(to->page_size, offset, to->data + offset, size)
-                       : SLUICE_OK;
+    return entry->is_overflow
+               ? lmdb_check_overflow(to->page_size, head, to->data + head, entry->size)
+               : SLUICE_OK;
 }
 
 /* Lists the values of a file of which only the first `size` bytes exist. */

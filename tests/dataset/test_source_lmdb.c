@@ -173,8 +173,13 @@ static void a_wrong_overflow_page_is_a_bad_sample(void)
     const char *path = write_values(&file);
     engine_run run;
 
-    open_own(&run, parsedf("lmdb %s fields=x:value@bytes[600] | batch 3", path), &one_worker);
+    open_own(&run, parsedf("lmdb %s fields=x:value@bytes[600],k:key@text[3] | batch 3", path),
+             &one_worker);
     T_OK(next_batch(&run));
+    for (uint32_t row = 0; row < 3; row++) {
+        T_EQ(number_of(&run, "k_length", row), 1);
+        T_EQ(*(const char *)column_row(&run, "k", row), 'a' + (int)row);
+    }
     T_EQ(number_of(&run, "x_length", 0), 1);
     T_EQ(number_of(&run, "x_length", 1), 511);
     T_EQ(*(const char *)column_row(&run, "x", 2), '3');
