@@ -7,9 +7,9 @@
 #include "bytes_int.h"
 #include "datum.h"
 #include "descriptor_int.h"
-#include "image_decoder.h"
 #include "lmdb_pages.h"
 #include "log_int.h"
+#include "record_columns.h"
 #include "status_int.h"
 
 enum {
@@ -231,12 +231,9 @@ static bool is_datum(const uint8_t *bytes, size_t size, datum *image_out)
 static void note_value(image_decoder *decoder, const uint8_t *bytes, size_t size,
                        value_facts *facts)
 {
-    uint32_t width;
-    uint32_t height;
     datum image;
 
-    if (image_decoder_open(decoder, bytes, size, UINT64_C(1) << 40, false, &width, &height) ==
-        SLUICE_OK) {
+    if (record_is_image(decoder, bytes, size)) {
         facts->images++;
     } else if (is_datum(bytes, size, &image)) {
         image.data = NULL; /* the bytes do not stay */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "image_decoder.h"
+#include "format_modules.h"
 #include "log_int.h"
 #include "printable_int.h"
 #include "record_fields.h"
@@ -101,14 +101,14 @@ static feature_facts *find_feature(record_columns *columns, const char *name, si
     return facts;
 }
 
-/* True if bytes are the beginning of a file of an image that can be opened. */
-static bool is_image(image_decoder *decoder, const uint8_t *bytes, size_t size)
+bool record_is_image(image_decoder *decoder, const uint8_t *bytes, size_t size)
 {
     uint32_t width;
     uint32_t height;
+    const sluice_status st =
+        image_decoder_open(decoder, bytes, size, UINT64_C(1) << 40, false, &width, &height);
 
-    return image_decoder_open(decoder, bytes, size, UINT64_C(1) << 40, false, &width, &height) ==
-           SLUICE_OK;
+    return st == SLUICE_OK || (st == SLUICE_E_UNSUPPORTED && format_module_find(bytes, size) >= 0);
 }
 
 /* True for UTF-8 without control characters, except those of lines. */
@@ -148,7 +148,7 @@ static void note_bytes(record_columns *columns, feature_facts *facts, const reco
 {
     facts->most_bytes = value->size > facts->most_bytes ? value->size : facts->most_bytes;
     facts->is_image = facts->is_image && value->kind == RECORD_BYTES &&
-                      is_image(columns->decoder, value->data, value->size);
+                      record_is_image(columns->decoder, value->data, value->size);
     facts->is_text =
         facts->is_text && (value->kind == RECORD_TEXT || is_text(value->data, value->size));
 }

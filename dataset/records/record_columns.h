@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Columns for the values of a file of records, chosen by some of its records: whoever knows better
- * gives fields=.
- */
+/* Chooses columns for the values of a record file by its first records, if the user has not given
+ * fields=. */
 #ifndef SLUICE_RECORD_COLUMNS_H
 #define SLUICE_RECORD_COLUMNS_H
 
@@ -12,6 +10,7 @@
 
 #include <sluice/status.h>
 
+#include "image_decoder.h"
 #include "record_values.h"
 #include "text_int.h"
 
@@ -21,11 +20,17 @@ typedef struct record_columns record_columns;
 sluice_status record_columns_create(const char *stage, record_columns **columns_out);
 void record_columns_free(record_columns *columns);
 
+/*
+ * True if bytes are the file of an image: it can be opened, or begins as a file of a format does
+ * whose decoder this build lacks, so that decode says what is missing.
+ */
+bool record_is_image(image_decoder *decoder, const uint8_t *bytes, size_t size);
+
 /* Begins the next record. */
 void record_columns_begin(record_columns *columns);
 
-/* Notes a value of the record, of which RECORD_MISSING is none. `varies`: other records may have
- * another number of rows, whatever those that are noted have. */
+/* Notes a value of the record; RECORD_MISSING is ignored. `varies`: the number of rows may vary,
+ * even if it is the same in all records that are noted. */
 void record_columns_note(record_columns *columns, const char *name, size_t length,
                          const record_value *value, bool varies);
 

@@ -5,8 +5,10 @@
 
 #include "bytes_int.h"
 #include "dataset_kit.h"
+#include "format_kit.h"
 #include "list_kit.h"
 #include "log_kit.h"
+#include "pack_kit.h"
 #include "source_kit.h"
 #include "testing.h"
 #include "tfrecord_format.h"
@@ -47,6 +49,11 @@ static void check_row(const record_row *row, uint32_t n)
     }
     T_EQ(row->caption_length, n % 9);
     T_EQ(memcmp(row->caption, "abcdefgh", n % 9), 0);
+}
+
+static void note_problem(const sluice_pack_problem *problem, void *user)
+{
+    snprintf(user, 1000, "%s", problem->why);
 }
 
 static void values_of_records_are_columns(void)
@@ -308,6 +315,38 @@ static void images_may_be_pixels(void)
     sluice_dataset_destroy(dataset);
 }
 
+/* Also of formats that only some builds decode: decode then says what is missing. A pack does not
+ * take them without the name of a file, and says what does. */
+static void files_of_any_image_format_are_images(void)
+{
+    format_file image = format_file_read("jp2-gray", ".jp2");
+    const char *path = t_path(t_folder(), "a.tfrecord");
+    record_bytes file = {NULL, 0, 0};
+    record_maker maker = {.names = {.count = 0}};
+    sluice_dataset *dataset;
+    sluice_pack_config config;
+    char why[1000] = "";
+
+    maker_bytes(&maker, "picture", image.bytes, image.size);
+    maker_end(&maker, &file);
+    write_records(&file, path);
+    format_file_free(&image);
+    kit_log_start(NULL, NULL);
+    dataset = parsedf("tfrecord %s", path);
+    T_CONTAINS(kit_log_stop(), "fields=image:picture@image;");
+    if (can_pack()) {
+        config = config_of(dataset, other_folder());
+        config.problem = note_problem;
+        config.user = why;
+        T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
+        T_CONTAINS(why, "it is a JPEG 2000 file, and may not be opened");
+        T_CONTAINS(why, "`sluice convert` copies files of any format unchanged");
+        T_STR(sluice_pack_fate_text(SLUICE_PACK_LEFT_NO_IMAGE),
+              "left out: not an image that a pack takes");
+    }
+    sluice_dataset_destroy(dataset);
+}
+
 /* A record with more features than any table of columns. */
 static void a_million_features_need_no_memory(void)
 {
@@ -361,6 +400,7 @@ const t_test source_tfrecord_tests[] = {
     T_TEST(bad_files_are_errors_with_the_offset),
     T_TEST(numbers_out_of_range_are_bad_samples),
     T_TEST(images_may_be_pixels),
+    T_TEST(files_of_any_image_format_are_images),
     T_TEST(a_million_features_need_no_memory),
     T_END,
 };

@@ -51,7 +51,7 @@ SLUICE_BEGIN_DECLS
     X(KEPT_GROWN, 11, "kept_grown", "kept: the copy would be far larger")                          \
     X(KEPT_DIFFERENT, 12, "kept_different", "kept: the copy has other pixels")                     \
     X(LEFT_UNREADABLE, 13, "left_unreadable", "left out: cannot be read")                          \
-    X(LEFT_NO_IMAGE, 14, "left_no_image", "left out: is not an image")                             \
+    X(LEFT_NO_IMAGE, 14, "left_no_image", "left out: not an image that a pack takes")              \
     X(LEFT_UNDECODABLE, 15, "left_undecodable", "left out: cannot be decoded")                     \
     X(LEFT_FAULT, 16, "left_fault", "left out: fault of the disk or file server")                  \
     X(COPIED, 17, "copied", "stored unchanged")
