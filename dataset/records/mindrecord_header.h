@@ -8,7 +8,7 @@
  *     schema[0].blob_fields      columns that are bytes or arrays, in their order in a blob row
  *     schema[0].desc             a text
  *     page                       of rows: RAW_DATA (the other columns) or BLOB_DATA
- *     shard_addresses, shard_id  the names of all files of the dataset, and which of them it is
+ *     shard_addresses, shard_id  the names of all files of the dataset, and the number of this one
  *
  * A row group is the rows of one blob page. A raw page has one or more of them, each with its
  * number and its offset in the page. Lengths and integers are little-endian unless said otherwise.
@@ -34,7 +34,8 @@ enum {
     MINDRECORD_MOST_PAGE = 1 << 28
 };
 
-/* Begins schema[0].desc of files that Sluice has written; their columns follow, as in fields=. */
+/* schema[0].desc of files that Sluice has written begins with this text; fields= of their columns
+ * follows. */
 #define MINDRECORD_FIELDS "sluice fields="
 
 typedef enum mindrecord_type {
@@ -52,7 +53,7 @@ typedef struct mindrecord_column {
     mindrecord_type type;
     int blob;                        /* index in the blob row; -1: the column is in the raw row */
     uint32_t rank;                   /* of an array; 0: one value */
-    uint64_t shape[SLUICE_MAX_RANK]; /* 0: the dimension varies; at most one does */
+    uint64_t shape[SLUICE_MAX_RANK]; /* 0: a dimension that varies from row to row; at most one */
 } mindrecord_column;
 
 typedef struct mindrecord_page {

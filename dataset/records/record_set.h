@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The open files of a source of record files, in any format (record_format.h): their indexes and
- * columns, and the reading of a record.
+ * The open files of a source of record files in any format (record_format.h): finds their records
+ * and columns, and reads records.
  */
 #ifndef SLUICE_RECORD_SET_H
 #define SLUICE_RECORD_SET_H
@@ -14,10 +14,10 @@
 /* The arguments of such a source. */
 typedef struct record_args {
     const char *files;
-    const char *fields; /* "": those that the format chooses */
-    const char *index;  /* where indexes are kept: record_index_find() */
+    const char *fields; /* "": the format chooses the columns */
+    const char *index;  /* where indexes are stored: record_index_find() */
     uint32_t cache;
-    uint64_t max_sample; /* bytes of a record that is read in sequence; of tfrecord alone */
+    uint64_t max_sample; /* only of tfrecord: limit on the bytes of a record in a stream */
 } record_args;
 
 typedef struct record_file {
@@ -31,8 +31,9 @@ typedef struct record_set {
     file_list list;
     record_file *files;
     size_t file_count;
-    uint64_t count; /* of records */
-    char *chosen;   /* the columns in the syntax of fields=, if the format chose them; else NULL */
+    uint64_t count; /* number of records */
+    char *chosen;   /* the columns in the syntax of fields= if the format or a pack.json chose them;
+                       NULL: the argument names them */
     record_fields fields;
     uint32_t needed;              /* ranges of a record that are read, bit i for range i */
     pack_class_names class_names; /* of a conversion whose columns were chosen */
@@ -52,22 +53,23 @@ void record_set_close(record_set *set);
 record_file *record_set_file(const record_set *set, uint64_t *index);
 uint64_t record_set_memory(const record_set *set);
 
-/* A record that a worker has read, and its memory. Zeroed: none was read. */
+/* The record that a worker has read last, and its memory. Zero-initialise. */
 typedef struct record_reader {
     image_buffer bytes;
     image_buffer scratch;
-    image_buffer pixels; /* for the user of the values */
-    const record_set *set;
-    uint64_t index; /* of the record, if `set` is not NULL */
+    image_buffer pixels;   /* memory for the caller */
+    const record_set *set; /* NULL: no record was read */
+    uint64_t index;
     record_value values[SLUICE_MAX_COLUMNS];
 } record_reader;
 
 void record_reader_free(record_reader *reader);
 
 /*
- * Reads a record, unless the reader has it already: reader->values[i] is that of
- * fields.names.names[i]. Of `io`, `interrupt` is used, and bytes_read counts. E_CORRUPT: the record
- * is bad; errors name the file and the offset. Also returns E_UNSUPPORTED, E_IO and E_NO_MEMORY.
+ * Reads a record, unless the reader has it already. reader->values[i] becomes the value of the name
+ * fields.names.names[i]. io->interrupt ends a wait for a file descriptor; the bytes are added to
+ * io->bytes_read. E_CORRUPT: the record is bad; the message has the file and the offset. Also
+ * returns E_UNSUPPORTED, E_IO and E_NO_MEMORY.
  */
 sluice_status record_set_read(const record_set *set, uint64_t index, sample_io *io,
                               record_reader *reader);

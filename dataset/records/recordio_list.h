@@ -5,7 +5,7 @@
  *
  *     id <TAB> label <TAB> ... <TAB> path
  *
- * The id is that of the record. The list is read when a line of it is needed first.
+ * The id is that of the record. The list is read when the first line is needed.
  */
 #ifndef SLUICE_RECORDIO_LIST_H
 #define SLUICE_RECORDIO_LIST_H
@@ -17,7 +17,7 @@
 
 typedef struct recordio_list recordio_list;
 
-/* A line, whose memory is that of the list. */
+/* A line; its pointers are valid as long as the list. */
 typedef struct recordio_line {
     uint64_t id;
     const char *path;
