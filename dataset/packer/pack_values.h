@@ -6,16 +6,6 @@
 #include "fault_int.h"
 #include "kept_columns.h"
 
-enum { KEPT_EXTENSION_SIZE = 8 };
-
-/* A value of a sample. */
-typedef struct kept_value {
-    const uint8_t *data; /* bytes of a file, or the rows that are values, one after another */
-    size_t size;
-    uint64_t rows;                       /* number of these rows; 1 if the column has no rows */
-    char extension[KEPT_EXTENSION_SIZE]; /* of a file, by its contents */
-} kept_value;
-
 /* All values; zero-initialise. */
 typedef struct pack_values {
     kept_value values[SLUICE_MAX_COLUMNS]; /* indexed as kept_columns */

@@ -8,7 +8,7 @@
 #ifndef SLUICE_SAMPLE_WRITER_H
 #define SLUICE_SAMPLE_WRITER_H
 
-#include "pack_values.h"
+#include "kept_columns.h"
 #include "text_int.h"
 
 /* A file that is being written. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The columns of a source that a pack keeps. */
+/* The columns of a source that a pack keeps, and the values of a sample. */
 #ifndef SLUICE_KEPT_COLUMNS_H
 #define SLUICE_KEPT_COLUMNS_H
 
@@ -31,6 +31,16 @@ typedef struct kept_columns {
                                            the buffer; SIZE_MAX: it is not such a number */
     kept_column columns[SLUICE_MAX_COLUMNS]; /* in the order of the source */
 } kept_columns;
+
+enum { KEPT_EXTENSION_SIZE = 8 };
+
+/* A value of a sample. */
+typedef struct kept_value {
+    const uint8_t *data; /* bytes of a file, or the rows that are values, one after another */
+    size_t size;
+    uint64_t rows;                       /* number of these rows; 1 if the column has no rows */
+    char extension[KEPT_EXTENSION_SIZE]; /* of a file, by its contents */
+} kept_value;
 
 /* True if the source gives a column as an image or mask, not in a row. */
 static inline bool kept_is_image(const kept_column *column)
