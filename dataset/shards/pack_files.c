@@ -64,7 +64,8 @@ static bool has_path(const file_list *list, const char *path, size_t *from)
     return false;
 }
 
-/* Fails unless the list has all files that the pack.json of a folder counts. */
+/* Fails unless the list has all files that the pack.json of a folder counts, and not another one
+ * after them. */
 static sluice_status check_names(const file_list *list, const char *folder, uint64_t files)
 {
     const size_t size = strlen(folder) + PACK_SHARD_NAME_SIZE + 1;
@@ -72,12 +73,19 @@ static sluice_status check_names(const file_list *list, const char *folder, uint
     size_t from = 0;
     sluice_status st = path != NULL ? SLUICE_OK : sli_fail(SLUICE_E_NO_MEMORY, "a path");
 
-    for (uint64_t i = 0; i < files && i < PACK_SHARD_MOST && st == SLUICE_OK; i++) {
+    for (uint64_t i = 0; i <= files && i < PACK_SHARD_MOST && st == SLUICE_OK; i++) {
         char name[PACK_SHARD_NAME_SIZE];
+        bool has;
 
         pack_shard_name((uint32_t)i, list->kind->extension, name);
         snprintf(path, size, "%s/%s", folder, name);
-        if (!has_path(list, path, &from)) {
+        has = has_path(list, path, &from);
+        if (i == files && has) {
+            st = sli_fail(SLUICE_E_CORRUPT,
+                          "%s: the file %.400s is of another pack: by " PACK_SUMMARY
+                          " its folder must have %llu files; remove the others",
+                          list->kind->source, path, (unsigned long long)files);
+        } else if (i < files && !has) {
             st = sli_fail(SLUICE_E_CORRUPT,
                           "%s: the file %.400s is missing: by " PACK_SUMMARY
                           " its folder must have %llu files; copy it again, or run the same "

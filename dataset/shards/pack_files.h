@@ -19,9 +19,9 @@ typedef struct pack_totals {
 
 /*
  * Checks all files of a list, and the folders that it names as a whole. E_CORRUPT: a file lies
- * beside pack.corrupt, or a folder lacks a file that its pack.json counts; the message names it and
- * says what to do. Files of packs that are not complete are one warning. Pipes are not looked at.
- * Also returns E_IO, E_UNSUPPORTED and E_NO_MEMORY.
+ * beside pack.corrupt, or a folder lacks a file that its pack.json counts, or has one more; the
+ * message names it and says what to do. Files of packs that are not complete are one warning. Pipes
+ * are not looked at. Also returns E_IO, E_UNSUPPORTED and E_NO_MEMORY.
  */
 sluice_status pack_files_check(const file_list *list, pack_totals *totals_out);
 

@@ -33,7 +33,7 @@ static const stage_param tfrecord_params[] = {
     RECORD_SOURCE_PARAMS("files, folders of *.tfrecord, patterns with {000..123} and wildcards",
                          "image:image/encoded@image,w:w@f32[2]"),
     PARAM_(record_args, max_sample, PARAM_BYTES, "256M", 1, 1073741824, NULL,
-           "limit on the bytes of a record in a compressed file or a pipe; as many are reserved"),
+           "limit on the bytes of a record in a stream, for which memory is reserved"),
 };
 
 const stage_def stage_tfrecord = {

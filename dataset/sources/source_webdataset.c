@@ -487,7 +487,7 @@ static const stage_param web_params[] = {
     PARAM_(web_args, access, PARAM_CHOICE, "auto", 0, 0, accesses,
            "stream: read sequentially, as pipes and compressed shards always are"),
     PARAM_(web_args, max_sample, PARAM_BYTES, "256M", 1, 1073741824, NULL,
-           "limit on the bytes of an image in a stream; as many are reserved"),
+           "limit on the bytes of an image in a stream, for which memory is reserved"),
     PARAM_(
         web_args, fields, PARAM_TEXT, "", 0, 0, NULL,
         "members as columns, in place of image and label: NAME:FIELD with commas, such as "

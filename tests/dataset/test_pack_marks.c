@@ -253,6 +253,21 @@ static void a_lost_file_of_a_complete_pack_is_an_error(void)
     }
 }
 
+/* A folder that is copied over a larger one keeps files of that. */
+static void a_file_after_the_last_one_is_an_error(void)
+{
+    const char *folder;
+    char command[1500];
+
+    T_NEEDS(can_pack(), "no libarchive");
+    folder = write_files(t_folder(), "pack", "tfrecord");
+    snprintf(command, sizeof(command), "cd %s && set -- *.tfrecord && cp $1 shard-00000$#.tfrecord",
+             folder);
+    T_EQ(system(command), 0);
+    T_STATUS(opened("tfrecord @", folder), SLUICE_E_CORRUPT);
+    T_CONTAINS(sluice_last_error(), ".tfrecord is of another pack: by pack.json its folder must");
+}
+
 /* A file of another conversion has the name of the one that is lost. */
 static void another_number_of_samples_is_an_error(void)
 {
@@ -304,6 +319,7 @@ const t_test pack_marks_tests[] = {
     T_TEST(other_folders_of_shards_are_no_packs),
     T_TEST(records_that_are_not_complete_are_told),
     T_TEST(a_lost_file_of_a_complete_pack_is_an_error),
+    T_TEST(a_file_after_the_last_one_is_an_error),
     T_TEST(another_number_of_samples_is_an_error),
     T_TEST(a_lost_db_is_found_and_written_again),
     T_END,
