@@ -257,13 +257,6 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
     if (same && is_jpeg(data)) {
         return transcode_sample(worker, sample, data);
     }
-    if (st == SLUICE_E_UNSUPPORTED) {
-        sli_error error;
-
-        sli_error_take(st, &error);
-        st = sli_fail(st, "%.600s; `sluice convert` copies files of any format unchanged",
-                      error.text);
-    }
     if (st != SLUICE_OK) {
         return leave_out(
             sample, is_jpeg(data) ? SLUICE_PACK_LEFT_UNDECODABLE : SLUICE_PACK_LEFT_NO_IMAGE, st);
