@@ -6,16 +6,11 @@
 #include "alloc_int.h"
 #include "bytes_int.h"
 #include "datum.h"
-#include "descriptor_int.h"
+#include "first_records.h"
 #include "lmdb_pages.h"
 #include "log_int.h"
 #include "record_columns.h"
 #include "status_int.h"
-
-enum {
-    CHOOSE_RECORDS = 100, /* records by which columns are chosen */
-    CHOOSE_BYTES = 1 << 26
-};
 
 static sluice_status open_file(record_input *file)
 {
@@ -243,22 +238,6 @@ static void note_value(image_decoder *decoder, const uint8_t *bytes, size_t size
     }
 }
 
-static sluice_status read_value(const record_input *file, const record_range *range,
-                                image_buffer *bytes, image_decoder *decoder, value_facts *facts)
-{
-    sluice_status st = image_buffer_reserve(bytes, (size_t)range->size);
-
-    if (st == SLUICE_OK && sli_pread(file->fd, bytes->data, (size_t)range->size, range->offset) !=
-                               (ssize_t)range->size) {
-        st = sli_fail(SLUICE_E_IO, "cannot read the value at byte %llu",
-                      (unsigned long long)range->offset);
-    }
-    if (st == SLUICE_OK) {
-        note_value(decoder, bytes->data, (size_t)range->size, facts);
-    }
-    return st;
-}
-
 static sluice_status print_columns(const value_facts *facts, sli_text *fields)
 {
     const datum *first = &facts->first;
@@ -289,28 +268,21 @@ static sluice_status print_columns(const value_facts *facts, sli_text *fields)
 static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields,
                             bool *guessed_out)
 {
-    image_buffer bytes = {NULL, 0};
+    first_records first = {.file = file, .index = index};
     value_facts facts = {.images = 0};
     image_decoder *decoder = NULL;
-    uint64_t read = 0;
     sluice_status st = image_decoder_create(&decoder);
 
     *guessed_out = true;
     if (st == SLUICE_OK) {
         image_decoder_allow(decoder, IMAGE_FORMATS_ALL);
     }
-    for (uint64_t i = 0; st == SLUICE_OK && i < index->count && i < CHOOSE_RECORDS; i++) {
-        const record_range *range = &index->ranges[RANGES * i + RANGE_VALUE];
-
-        if (range->size > CHOOSE_BYTES - read) {
-            break;
-        }
-        read += range->size;
-        st = read_value(file, range, &bytes, decoder, &facts);
+    while (st == SLUICE_OK && (st = first_records_next(&first)) == SLUICE_OK) {
+        note_value(decoder, first.parts[RANGE_VALUE].bytes, first.parts[RANGE_VALUE].size, &facts);
     }
     image_decoder_destroy(decoder);
-    image_buffer_free(&bytes);
-    return st == SLUICE_OK ? print_columns(&facts, fields) : st;
+    first_records_free(&first);
+    return st == SLUICE_END_OF_DATA ? print_columns(&facts, fields) : st;
 }
 
 /* The folder of an environment has lock.mdb, too. */

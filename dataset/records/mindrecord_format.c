@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "mindrecord_format.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "alloc_int.h"
-#include "descriptor_int.h"
+#include "first_records.h"
 #include "mindrecord_rows.h"
 #include "record_columns.h"
 #include "status_int.h"
-
-/* The first rows of a file that decide on its columns, but for the first one in as many bytes. */
-enum { CHOOSE_ROWS = 100, CHOOSE_BYTES = 1 << 26 };
 
 static sluice_status open_file(record_input *file)
 {
@@ -51,25 +47,6 @@ static sluice_status parse_row(const void *state, const record_part *parts,
 }
 
 /* ---- columns --------------------------------------------------------------------------------- */
-
-static sluice_status read_row(const record_input *file, const record_range *ranges,
-                              image_buffer *bytes, record_part *parts)
-{
-    const size_t size = (size_t)(ranges[MINDRECORD_RAW].size + ranges[MINDRECORD_BLOB].size);
-    size_t at = 0;
-    sluice_status st = image_buffer_reserve(bytes, size);
-
-    for (int i = 0; i < MINDRECORD_RANGES && st == SLUICE_OK; i++) {
-        parts[i] = (record_part){bytes->data + at, (size_t)ranges[i].size};
-        if (sli_pread(file->fd, bytes->data + at, parts[i].size, ranges[i].offset) !=
-            (ssize_t)parts[i].size) {
-            st = sli_fail_errno(SLUICE_E_IO, errno, "cannot read the row at %llu",
-                                (unsigned long long)ranges[i].offset);
-        }
-        at += parts[i].size;
-    }
-    return st;
-}
 
 /* Notes a value. An array of which another dimension than the first one varies has no rows of one
  * shape, and becomes a list of numbers. */
@@ -115,27 +92,18 @@ static sluice_status note_row(const mindrecord_header *header, const record_part
 static sluice_status choose_by_rows(const record_input *file, const record_index *index,
                                     sli_text *fields)
 {
-    image_buffer bytes = {NULL, 0};
+    first_records first = {.file = file, .index = index};
     image_buffer scratch = {NULL, 0};
     record_columns *columns = NULL;
-    uint64_t read = 0;
     sluice_status st = record_columns_create("mindrecord", &columns);
 
-    for (uint64_t i = 0; st == SLUICE_OK && i < index->count && i < CHOOSE_ROWS; i++) {
-        const record_range *ranges = &index->ranges[i * MINDRECORD_RANGES];
-        record_part parts[MINDRECORD_RANGES];
-
-        read += ranges[MINDRECORD_RAW].size + ranges[MINDRECORD_BLOB].size;
-        if (i > 0 && read > CHOOSE_BYTES) {
-            break;
-        }
-        st = read_row(file, ranges, &bytes, parts);
-        st = st == SLUICE_OK ? note_row(file->state, parts, &scratch, columns) : st;
-        st = st == SLUICE_E_CORRUPT && i + 1 < index->count ? SLUICE_OK : st;
+    while (st == SLUICE_OK && (st = first_records_next(&first)) == SLUICE_OK) {
+        st = note_row(file->state, first.parts, &scratch, columns);
+        st = st == SLUICE_E_CORRUPT && first_records_has_more(&first) ? SLUICE_OK : st;
     }
-    st = st == SLUICE_OK ? record_columns_print(columns, fields) : st;
+    st = st == SLUICE_END_OF_DATA ? record_columns_print(columns, fields) : st;
     record_columns_free(columns);
-    image_buffer_free(&bytes);
+    first_records_free(&first);
     image_buffer_free(&scratch);
     return st;
 }

@@ -5,16 +5,11 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "descriptor_int.h"
+#include "first_records.h"
 #include "recordio_file.h"
 #include "recordio_list.h"
 #include "small_file_int.h"
 #include "status_int.h"
-
-enum {
-    CHOOSE_RECORDS = 100, /* records by which columns are chosen */
-    CHOOSE_BYTES = 1 << 26
-};
 
 /* The state of a file. */
 typedef struct recordio_state {
@@ -232,23 +227,14 @@ static void note_record(const recordio_image *image, image_facts_seen *seen)
     seen->most = image->label_count > seen->most ? image->label_count : seen->most;
 }
 
-static sluice_status read_record(const record_input *file, const record_range *range,
-                                 image_buffer *bytes, image_buffer *scratch, image_facts_seen *seen)
+static sluice_status note_part(const record_part *part, image_buffer *scratch,
+                               image_facts_seen *seen)
 {
     const uint8_t *record = NULL;
     size_t size = 0;
     recordio_image image;
-    sluice_status st = image_buffer_reserve(bytes, (size_t)range->size);
+    sluice_status st = find_bytes(part, scratch, &record, &size);
 
-    if (st == SLUICE_OK && sli_pread(file->fd, bytes->data, (size_t)range->size, range->offset) !=
-                               (ssize_t)range->size) {
-        st = sli_fail(SLUICE_E_IO, "cannot read the record at byte %llu",
-                      (unsigned long long)range->offset);
-    }
-    if (st == SLUICE_OK) {
-        st = find_bytes(&(record_part){.bytes = bytes->data, .size = (size_t)range->size}, scratch,
-                        &record, &size);
-    }
     if (st == SLUICE_OK) {
         st = recordio_image_parse(record, size, &image);
     }
@@ -275,35 +261,24 @@ static void print_columns(const image_facts_seen *seen, sli_text *fields)
 static sluice_status choose(const record_input *file, const record_index *index, sli_text *fields,
                             bool *guessed_out)
 {
-    image_buffer bytes = {NULL, 0};
+    first_records first = {.file = file, .index = index};
     image_buffer scratch = {NULL, 0};
     image_facts_seen seen = {.most = 0};
-    uint64_t read = 0;
     sluice_status st = SLUICE_OK;
 
     *guessed_out = true;
-    for (uint64_t i = 0; i < index->count && i < CHOOSE_RECORDS; i++) {
-        const record_range *range = &index->ranges[i];
-
-        if (range->size > CHOOSE_BYTES - read) {
-            break;
-        }
-        read += range->size;
-        st = read_record(file, range, &bytes, &scratch, &seen);
-        if (st != SLUICE_OK && st != SLUICE_E_CORRUPT) {
-            break;
-        }
+    while (st == SLUICE_OK && (st = first_records_next(&first)) == SLUICE_OK) {
+        st = note_part(&first.parts[0], &scratch, &seen);
+        st = st == SLUICE_E_CORRUPT && (seen.most > 0 || first_records_has_more(&first)) ? SLUICE_OK
+                                                                                         : st;
     }
-    image_buffer_free(&bytes);
+    first_records_free(&first);
     image_buffer_free(&scratch);
-    if (st != SLUICE_OK && (st != SLUICE_E_CORRUPT || seen.most == 0)) {
+    if (st != SLUICE_END_OF_DATA) {
         return st;
     }
     if (seen.most == 0) {
-        return sli_fail(SLUICE_E_UNSUPPORTED,
-                        "its first record has %llu bytes, more than are looked at; say what it "
-                        "holds, such as fields=image:image@image,label:label@i32",
-                        (unsigned long long)index->ranges[0].size);
+        return sli_fail(SLUICE_E_CORRUPT, "its first records are not image records");
     }
     print_columns(&seen, fields);
     return SLUICE_OK;

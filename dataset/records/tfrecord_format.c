@@ -10,16 +10,13 @@
 #include "crc32c_int.h"
 #include "descriptor_int.h"
 #include "example_values.h"
+#include "first_records.h"
 #include "record_columns.h"
 #include "small_file_int.h"
 #include "status_int.h"
 
 /* Records below WINDOW_RECORD bytes are scanned in windows of this many bytes. */
 enum { WINDOW = 1 << 16, WINDOW_RECORD = 1 << 14 };
-
-/* The first records of a file that decide on its columns, but for the first one in as many bytes.
- */
-enum { CHOOSE_RECORDS = 100, CHOOSE_BYTES = 1 << 26 };
 
 uint32_t tfrecord_crc(const void *bytes, size_t size)
 {
@@ -208,20 +205,6 @@ static sluice_status tfrecord_parse(const void *state, const record_part *parts,
 
 /* ---- columns --------------------------------------------------------------------------------- */
 
-/* Reads a record, and checks it. */
-static sluice_status read_record(const record_input *file, const record_range *range,
-                                 image_buffer *bytes)
-{
-    sluice_status st = image_buffer_reserve(bytes, (size_t)range->size);
-
-    if (st == SLUICE_OK && sli_pread(file->fd, bytes->data, (size_t)range->size, range->offset) !=
-                               (ssize_t)range->size) {
-        st = sli_fail(SLUICE_E_IO, "cannot read the record at %llu",
-                      (unsigned long long)range->offset);
-    }
-    return st == SLUICE_OK ? check_record(&(record_part){bytes->data, (size_t)range->size}) : st;
-}
-
 static sluice_status note_feature(void *user, const example_feature *feature)
 {
     record_columns_note(user, feature->name, feature->name_length, &feature->value, false);
@@ -231,32 +214,27 @@ static sluice_status note_feature(void *user, const example_feature *feature)
 static sluice_status tfrecord_choose(const record_input *file, const record_index *index,
                                      sli_text *fields, bool *guessed_out)
 {
-    image_buffer bytes = {NULL, 0};
+    first_records first = {.file = file, .index = index};
     record_columns *columns = NULL;
-    uint64_t read = 0;
     sluice_status st = record_columns_create("tfrecord", &columns);
 
-    for (uint64_t i = 0; st == SLUICE_OK && i < index->count && i < CHOOSE_RECORDS &&
-                         read + index->ranges[i].size <= CHOOSE_BYTES + index->ranges[0].size;
-         i++) {
-        const record_range *range = &index->ranges[i];
+    while (st == SLUICE_OK && (st = first_records_next(&first)) == SLUICE_OK) {
+        const record_part *part = &first.parts[0];
 
-        st = read_record(file, range, &bytes);
+        st = check_record(part);
         if (st == SLUICE_OK) {
             record_columns_begin(columns);
-            st = example_visit(bytes.data + TFRECORD_HEAD,
-                               (size_t)range->size - TFRECORD_HEAD - TFRECORD_TAIL, note_feature,
-                               columns);
+            st = example_visit(part->bytes + TFRECORD_HEAD,
+                               part->size - TFRECORD_HEAD - TFRECORD_TAIL, note_feature, columns);
         }
-        read += range->size;
-        st = st == SLUICE_E_CORRUPT && i + 1 < index->count ? SLUICE_OK : st;
+        st = st == SLUICE_E_CORRUPT && first_records_has_more(&first) ? SLUICE_OK : st;
     }
     *guessed_out = true;
-    if (st == SLUICE_OK) {
+    if (st == SLUICE_END_OF_DATA) {
         st = record_columns_print(columns, fields);
     }
     record_columns_free(columns);
-    image_buffer_free(&bytes);
+    first_records_free(&first);
     return st;
 }
 
