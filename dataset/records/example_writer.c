@@ -127,10 +127,16 @@ static size_t packed_size(const record_value *value)
     return size;
 }
 
-/* An empty list has no field for its values. */
+/* An empty list has no field for its values. No numbers as bytes are a byte string without a byte,
+ * which tf.io.FixedLenFeature([], tf.string) needs. */
+static bool is_empty_list(const record_value *value)
+{
+    return value->count == 0 && (list_of(value) != AS_BYTES || value->kind != RECORD_NUMBERS);
+}
+
 static size_t list_size(const record_value *value, size_t packed)
 {
-    return value->count == 0 ? 0 : field_size(packed);
+    return is_empty_list(value) ? 0 : field_size(packed);
 }
 
 /* Appends an entry of the map of features: {1: name, 2: Feature{LIST: {1: values}}}. */
@@ -151,7 +157,7 @@ static sluice_status add_feature(const char *name, const record_value *value, re
     to = put_bytes(to, name, strlen(name));
     to = put_head(to, TAG_2, feature);
     to = put_head(to, (uint8_t)(as << 3 | 2), list);
-    if (value->count == 0) {
+    if (is_empty_list(value)) {
         return SLUICE_OK;
     }
     to = put_head(to, TAG_1, packed);

@@ -101,6 +101,35 @@ static void the_bytes_are_those_of_protobuf(void)
     record_bytes_free(&bytes);
 }
 
+/* tf.io.FixedLenFeature([], tf.string) needs a byte string, also of numbers that are none. */
+static void no_numbers_as_bytes_are_one_byte_string(void)
+{
+    static const uint8_t want[] = "\x0a\x14"
+                                  "\x0a\x09\x0a\x01"
+                                  "a\x12\x04\x0a\x02\x0a\x00"
+                                  "\x0a\x07\x0a\x01"
+                                  "b\x12\x02\x12\x00";
+    static const sluice_dtype as_bytes[] = {SLUICE_F16, SLUICE_BF16, SLUICE_F64, SLUICE_U64};
+    const record_names names = {2, {"a", "b"}};
+    image_buffer scratch = {NULL, 0};
+    record_value got[3];
+
+    for (size_t i = 0; i < COUNT(as_bytes); i++) {
+        const record_value values[] = {record_value_numbers(as_bytes[i], 0, NULL),
+                                       record_value_numbers(SLUICE_F32, 0, NULL)};
+        record_bytes bytes = {NULL, 0, 0};
+
+        T_OK(example_append(&names, values, &bytes));
+        T_EQ(bytes.size, sizeof(want) - 1);
+        T_EQ(memcmp(bytes.data, want, sizeof(want) - 1), 0);
+        T_OK(parse(bytes.data, bytes.size, &scratch, got));
+        T_TRUE(got[0].kind == RECORD_BYTES && got[0].count == 1 && got[0].size == 0);
+        T_TRUE(got[1].kind == RECORD_NUMBERS && got[1].dtype == SLUICE_F32 && got[1].count == 0);
+        record_bytes_free(&bytes);
+    }
+    image_buffer_free(&scratch);
+}
+
 static void lists_may_be_packed_or_not(void)
 {
     image_buffer scratch = {NULL, 0};
@@ -264,6 +293,7 @@ static void no_byte_is_trusted(void)
 const t_test example_values_tests[] = {
     T_TEST(what_is_written_is_read),
     T_TEST(the_bytes_are_those_of_protobuf),
+    T_TEST(no_numbers_as_bytes_are_one_byte_string),
     T_TEST(lists_may_be_packed_or_not),
     T_TEST(the_last_of_equal_names_counts),
     T_TEST(steps_of_a_feature_list_follow_one_another),
