@@ -12,7 +12,7 @@
 #include "record_fields.h"
 #include "status_int.h"
 
-enum { MOST_FEATURES = 64, MOST_ROOM = 1 << 22 };
+enum { MOST_FEATURES = 256, MOST_ROOM = 1 << 22 };
 
 /* What is known about a feature. */
 typedef struct feature_facts {
@@ -281,7 +281,7 @@ static void make_name(const char *from, char name[SLUICE_NAME_SIZE])
     name[length] = '\0';
 }
 
-typedef char column_names[MOST_FEATURES][SLUICE_NAME_SIZE];
+typedef char column_names[SLUICE_MAX_COLUMNS][SLUICE_NAME_SIZE];
 
 static bool name_is_taken(column_names names, uint32_t count, const char *name)
 {
@@ -296,16 +296,19 @@ static bool name_is_taken(column_names names, uint32_t count, const char *name)
     return false;
 }
 
+/* Returns what follows the last slash of a feature's name, or all of it. */
+static const char *last_part(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash != NULL && slash[1] != '\0' ? slash + 1 : name;
+}
+
 /* Names a column: `image`, the last part of the feature's name, all of it, or with a number. */
 static void choose_name(const feature_facts *facts, bool is_first_image, column_names names,
                         uint32_t count, char name[SLUICE_NAME_SIZE])
 {
-    const char *slash = strrchr(facts->name, '/');
-
-    make_name(is_first_image                      ? "image"
-              : slash != NULL && slash[1] != '\0' ? slash + 1
-                                                  : facts->name,
-              name);
+    make_name(is_first_image ? "image" : last_part(facts->name), name);
     if (name_is_taken(names, count, name)) {
         make_name(facts->name, name);
     }
@@ -319,54 +322,113 @@ static void choose_name(const feature_facts *facts, bool is_first_image, column_
     }
 }
 
-static void tell_left_out(const char *stage, uint64_t count, const sli_text *first)
+/* Why a feature is no column. */
+typedef enum column_fault { FITS, NO_ROOM, NO_COLUMN, NO_NAME, FAULT_COUNT } column_fault;
+
+static const char *const fault_texts[FAULT_COUNT] = {
+    [NO_ROOM] = "a sample has at most 16 columns",
+    [NO_COLUMN] = "they have several byte strings, mixed types or no values, or are too large",
+    [NO_NAME] = "fields= cannot have their names, or the records have more than 256 features",
+};
+_Static_assert(SLUICE_MAX_COLUMNS == 16 && MOST_FEATURES == 256, "numbers in the texts above");
+
+static bool is_one_image(const feature_facts *facts)
 {
+    return facts->kind == RECORD_BYTES && facts->is_image && facts->most == 1;
+}
+
+/* Order in which features become columns: the first image, those named image or label, others. */
+static int rank_of(const feature_facts *facts, bool is_first_image)
+{
+    const char *name = last_part(facts->name);
+
+    if (is_first_image) {
+        return 0;
+    }
+    return strcmp(name, "image") == 0 || strcmp(name, "label") == 0 ? 1 : 2;
+}
+
+/* Finds which features become columns, in the order of their ranks, while there is room. */
+static void choose_features(const record_columns *columns, column_fault faults[MOST_FEATURES])
+{
+    uint32_t needs[MOST_FEATURES]; /* columns, with that of lengths */
+    uint32_t image = MOST_FEATURES;
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const feature_facts *facts = &columns->features[i];
+        char kind[64] = "";
+
+        faults[i] = print_kind(columns, facts, "", kind, sizeof(kind)) ? NO_ROOM : NO_COLUMN;
+        needs[i] = strchr(kind, '[') != NULL ? 2 : 1;
+        if (image == MOST_FEATURES && faults[i] == NO_ROOM && is_one_image(facts)) {
+            image = i;
+        }
+    }
+    for (int rank = 0; rank <= 2; rank++) {
+        for (uint32_t i = 0; i < columns->count; i++) {
+            if (faults[i] == NO_ROOM && used + needs[i] <= SLUICE_MAX_COLUMNS &&
+                rank_of(&columns->features[i], i == image) == rank) {
+                faults[i] = FITS;
+                used += needs[i];
+            }
+        }
+    }
+}
+
+/* Says which features have a fault; `unknown`: the number of those whose names are not known. */
+static void tell_left_out(const record_columns *columns, const column_fault *faults,
+                          column_fault fault, uint64_t unknown)
+{
+    sli_text names = {0};
+    uint64_t count = unknown;
+
+    for (uint32_t i = 0; i < columns->count; i++) {
+        if (faults[i] == fault) {
+            sli_text_add(&names, "%s%s", names.length > 0 ? ", " : ": ", columns->features[i].name);
+            count++;
+        }
+    }
     if (count > 0) {
         sli_log(SLUICE_LOG_WARN,
-                "%s: %llu features are left out, since they have several byte strings, mixed "
-                "types or no values, are too large, or do not fit into %d columns%s%.300s; fields= "
-                "chooses the columns",
-                stage, (unsigned long long)count, SLUICE_MAX_COLUMNS, first->length > 0 ? ": " : "",
-                first->length > 0 && !first->failed ? first->data : "");
+                "%s: %llu features are left out, since %s%.600s; fields= chooses the columns",
+                columns->stage, (unsigned long long)count, fault_texts[fault],
+                names.length > 0 && !names.failed ? names.data : "");
     }
+    sli_text_free(&names);
 }
 
 sluice_status record_columns_print(const record_columns *columns, sli_text *fields)
 {
     column_names *names = sli_calloc(1, sizeof(*names));
-    uint64_t left_out = columns->more > columns->more_now ? columns->more : columns->more_now;
+    column_fault faults[MOST_FEATURES];
     uint32_t taken = 0;
-    uint32_t used = 0; /* columns, with those of lengths */
     bool has_image = false;
-    sli_text first = {0};
 
     if (names == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "the columns of a file");
     }
+    choose_features(columns, faults);
     for (uint32_t i = 0; i < columns->count; i++) {
         const feature_facts *facts = &columns->features[i];
-        const bool is_first =
-            facts->kind == RECORD_BYTES && facts->is_image && !has_image && facts->most == 1;
-        char *name = (*names)[taken];
+        const bool is_first = !has_image && is_one_image(facts);
         char kind[64] = "";
-        uint32_t needs;
+        char *name;
 
-        choose_name(facts, is_first, *names, taken, name);
-        needs = print_kind(columns, facts, name, kind, sizeof(kind))
-                    ? (strchr(kind, '[') != NULL ? 2 : 1)
-                    : SLUICE_MAX_COLUMNS + 1;
-        if (used + needs > SLUICE_MAX_COLUMNS) {
-            left_out++;
-            sli_text_add(&first, "%s%s", first.length > 0 ? ", " : "", facts->name);
+        if (faults[i] != FITS) {
             continue;
         }
+        name = (*names)[taken];
+        choose_name(facts, is_first, *names, taken, name);
+        (void)print_kind(columns, facts, name, kind, sizeof(kind)); /* it is a column */
         sli_text_add(fields, "%s%s:%s@%s", taken > 0 ? "," : "", name, facts->name, kind);
         has_image = has_image || is_first;
-        used += needs;
         taken++;
     }
-    tell_left_out(columns->stage, left_out, &first);
-    sli_text_free(&first);
+    tell_left_out(columns, faults, NO_ROOM, 0);
+    tell_left_out(columns, faults, NO_COLUMN, 0);
+    tell_left_out(columns, faults, NO_NAME,
+                  columns->more > columns->more_now ? columns->more : columns->more_now);
     sli_free(names);
     return taken > 0 ? SLUICE_OK
                      : sli_fail(SLUICE_E_UNSUPPORTED,

@@ -45,7 +45,9 @@ void record_columns_note(record_columns *columns, const char *name, size_t lengt
  *
  * N is a power of 2, at least twice what the records have. A column has the last part of a
  * value's name after a slash, or all of it, if two have the same one; the first image is `image`.
- * Values that cannot be a column, such as several byte strings, are left out, which is logged.
+ * If a sample cannot have all columns, the first image is taken, then values named image or label,
+ * then the others in their order. The log names those left out, as it does those that cannot be a
+ * column, such as several byte strings.
  * E_UNSUPPORTED: nothing is left.
  */
 sluice_status record_columns_print(const record_columns *columns, sli_text *fields);

@@ -2,6 +2,8 @@
 /* fields= of record files: its syntax, and values of records as rows of columns. */
 #include <stdlib.h>
 
+#include "log_kit.h"
+#include "record_columns.h"
 #include "record_fields.h"
 #include "record_numbers.h"
 #include "testing.h"
@@ -379,8 +381,47 @@ static void rows_beside_others_are_as_many(void)
     free_fields(fields);
 }
 
+/* 20 numbers, and behind them what must not be left out. */
+static void an_image_and_a_label_come_before_other_columns(void)
+{
+    static const char pixels[] = "P5 1 1 255\nx";
+    static const int64_t number = 3;
+    const record_value one = record_value_numbers(SLUICE_I64, 1, &number);
+    const record_value image = record_value_bytes(pixels, sizeof(pixels) - 1);
+    const record_value empty = {.kind = RECORD_NUMBERS, .dtype = SLUICE_I64};
+    record_columns *columns;
+    sli_text fields = {0};
+    const char *log;
+
+    T_OK(record_columns_create("tfrecord", &columns));
+    record_columns_begin(columns);
+    for (int i = 0; i < 20; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "a%02d", i);
+        record_columns_note(columns, name, strlen(name), &one, false);
+    }
+    record_columns_note(columns, "none", 4, &empty, false);
+    record_columns_note(columns, "x/label", 7, &one, false);
+    record_columns_note(columns, "x/file", 6, &image, false);
+    record_columns_note(columns, "x/more", 6, &image, false);
+    kit_log_start(NULL, NULL);
+    T_OK(record_columns_print(columns, &fields));
+    log = kit_log_stop();
+    T_CONTAINS(fields.data, "a00:a00@i64,");
+    T_CONTAINS(fields.data, ",a13:a13@i64,label:x/label@i32,image:x/file@image");
+    T_TRUE(strstr(fields.data, "a14") == NULL && strstr(fields.data, "more") == NULL);
+    T_CONTAINS(log, "tfrecord: 7 features are left out, since a sample has at most 16 columns: "
+                    "a14, a15, a16, a17, a18, a19, x/more; fields= chooses the columns");
+    T_CONTAINS(log, "1 features are left out, since they have several byte strings, mixed types "
+                    "or no values, or are too large: none; fields=");
+    sli_text_free(&fields);
+    record_columns_free(columns);
+}
+
 const t_test record_fields_tests[] = {
     T_TEST(fields_declare_columns),
+    T_TEST(an_image_and_a_label_come_before_other_columns),
     T_TEST(an_image_may_be_pixels),
     T_TEST(numbers_of_a_row_may_be_values_of_their_own),
     T_TEST(points_and_boxes_have_all_forms),
