@@ -159,6 +159,20 @@ static void texts_that_are_not_utf_8_are_named(void)
                "cannot write the sample 1: the column t: byte 3 of a text is not UTF-8");
 }
 
+#else
+
+static void a_build_without_sqlite_or_jansson_refuses(void)
+{
+    const char *folder = t_folder();
+    sluice_dataset *dataset = list_dataset(folder, "x:f64\n1\n", "");
+    sluice_pack_config config = config_of(dataset, folder_named(folder, "out"));
+
+    config.format = "mindrecord";
+    T_STATUS(sluice_pack(&config, NULL), SLUICE_E_UNSUPPORTED);
+    T_CONTAINS(sluice_last_error(), "this build has no ");
+    sluice_dataset_destroy(dataset);
+}
+
 #endif
 
 const t_test convert_mindrecord_tests[] = {
@@ -168,6 +182,8 @@ const t_test convert_mindrecord_tests[] = {
     T_TEST(a_row_larger_than_a_page_is_named),
     T_TEST(bytes_are_bytes_and_texts_are_strings),
     T_TEST(texts_that_are_not_utf_8_are_named),
+#else
+    T_TEST(a_build_without_sqlite_or_jansson_refuses),
 #endif
     T_END,
 };

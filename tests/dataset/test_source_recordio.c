@@ -300,9 +300,11 @@ static void every_failure_of_memory_is_an_error(void)
     kit_log_start(NULL, NULL);
     snprintf(text, sizeof(text), "recordio %s fields=p:path@text[9] | batch 1", path);
     check_open_memory(text);
-    snprintf(text, sizeof(text), "recordio %s | decode | resize 4 | batch 1",
-             t_path(folder, "whole.rec"));
-    check_open_memory(text);
+    if (can_decode_png()) {
+        snprintf(text, sizeof(text), "recordio %s | decode | resize 4 | batch 1",
+                 t_path(folder, "whole.rec"));
+        check_open_memory(text);
+    }
     (void)kit_log_stop();
 }
 
