@@ -78,11 +78,13 @@ static double busy_s(const kit *k, const char *name)
     return report_find_stage(k->report, name)->busy_ns / 1e9;
 }
 
-/* Runs a sleeping and a spinning map over 2000 samples. */
+/* Runs a sleeping and a spinning map over 2000 samples, and measures each: beside other processes
+ * an estimate by few of them is not near enough. */
 static void run_maps(kit *k, kit_source *source, uint32_t serial)
 {
     static char sleeping[] = "sleeping";
     static char spinning[] = "spinning";
+    sluice_status st;
 
     kit_source_init(source, 2000);
     kit_init(k);
@@ -91,7 +93,10 @@ static void run_maps(kit *k, kit_source *source, uint32_t serial)
     add_named_map(k->dataset, spinning, spins, 0);
     T_OK(sluice_dataset_add(k->dataset, "batch 20"));
     k->config.workers = 2;
-    T_OK(kit_run(k));
+    sli_stage_clock_replace_gap(1);
+    st = kit_run(k);
+    sli_stage_clock_replace_gap(0); /* also for the tests behind one that fails here */
+    T_OK(st);
 }
 
 static void end_maps(kit *k)
@@ -154,6 +159,16 @@ static void only_the_spinning_map_takes_cpu_time(void)
     needs_right(cpu_times_are_right);
 }
 
+/* The busy time of a map but for that in the run queue, which depends on other processes. It is
+ * less than half in a calm time. */
+static double without_queue_s(const kit *k, const char *name)
+{
+    const double busy = busy_s(k, name);
+    const double queue = times_of(k, name)->times.runqueue_s;
+
+    return queue < 0.5 * busy ? busy - queue : busy;
+}
+
 static bool maps_are_told_apart(void *arg)
 {
     const report_stage_times *sleeping;
@@ -167,8 +182,8 @@ static bool maps_are_told_apart(void *arg)
     sleeping = times_of(&k, "sleeping");
     spinning = times_of(&k, "spinning");
     is_right = sleeping->times.has_runqueue &&
-               sleeping->times.blocked_s > 0.9 * busy_s(&k, "sleeping") &&
-               spinning->times.cpu_s > 0.8 * busy_s(&k, "spinning") &&
+               sleeping->times.blocked_s > 0.9 * without_queue_s(&k, "sleeping") &&
+               spinning->times.cpu_s > 0.8 * without_queue_s(&k, "spinning") &&
                spinning->times.blocked_s < 0.2 * busy_s(&k, "spinning");
     end_maps(&k);
     return is_right;
