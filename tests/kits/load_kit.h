@@ -26,12 +26,16 @@ bool load_kit_is_calm(const load_kit *load);
 typedef enum load_result {
     LOAD_RIGHT,
     LOAD_WRONG,
-    LOAD_UNKNOWN /* others took the CPUs */
+    LOAD_UNKNOWN /* others took the CPUs, or a sanitizer did */
 } load_result;
 
 /* Calls a function that runs something until it is right, a few times. It is wrong if it was not
- * right in three calm tries: a single one may be spoilt by what no clock shows. */
+ * right in three calm tries: a single one may be spoilt by what no clock shows. In a build with a
+ * sanitizer, there is one try, and none is wrong. */
 load_result load_kit_try(bool (*is_right)(void *arg), void *arg);
+
+/* The same: ends the test with a failure if it is wrong, and skips the rest if that is unknown. */
+void load_kit_needs_right(bool (*is_right)(void *arg));
 
 /* True if the kernel counts the time that threads wait in the run queue. */
 bool load_kit_has_schedstat(void);

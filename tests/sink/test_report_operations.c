@@ -88,15 +88,6 @@ static void run_rows(kit *k, const char *stages, int64_t passes, const char *con
     }
 }
 
-/* Shares are right unless the host of a virtual machine takes the CPU in one of few samples. */
-static void needs_right(bool (*is_right)(void *arg))
-{
-    const load_result result = load_kit_try(is_right, NULL);
-
-    T_TRUE(result != LOAD_WRONG);
-    T_NEEDS(result == LOAD_RIGHT, "other processes take the CPUs from the run");
-}
-
 static bool blur_is_the_largest_row(void *arg)
 {
     static const char *const names[] = {"decode", "resize", "gaussian_blur",
@@ -117,7 +108,7 @@ static bool blur_is_the_largest_row(void *arg)
 
 static void a_heavy_blur_is_the_largest_row(void)
 {
-    needs_right(blur_is_the_largest_row);
+    load_kit_needs_right(blur_is_the_largest_row);
 }
 
 static void a_second_one_of_a_name_has_its_number(void)
@@ -237,7 +228,7 @@ static bool masks_have_a_share(void *arg)
 
 static void masks_that_follow_have_a_row(void)
 {
-    needs_right(masks_have_a_share);
+    load_kit_needs_right(masks_have_a_share);
 }
 
 /* More operations than rows. */

@@ -147,7 +147,8 @@ static void check(kit *k, const provoked *want)
                 k->report->bottleneck, k->report->bottleneck_cause, k->report->bottleneck_why,
                 k->report->advice_count > 0 ? k->report->advice[0].change : "nothing");
     }
-    T_NEEDS(result == LOAD_RIGHT, "other processes, or a CPU quota, take the CPUs from the runs");
+    T_NEEDS(result == LOAD_RIGHT,
+            "other processes, a CPU quota or a sanitizer take time from the runs");
 }
 
 /* To tell locks from sleep, the library reads what its threads wait for. */
