@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "format_int.h"
+#include "printable_int.h"
 
 enum { SUFFIXES = 3 };
 
@@ -32,23 +33,39 @@ static bool is_bzip2(const uint8_t *bytes, size_t size)
             memcmp(bytes + 4, "\x17\x72\x45\x38\x50\x90", 6) == 0);
 }
 
+/* True for printable UTF-8, as lists and names of tar members are; zeros may follow a name. The
+ * last character may be cut off if another one before it has several bytes, too. */
+static bool is_text(const uint8_t *bytes, size_t size)
+{
+    char text[COMPRESSION_MAGIC + 4] = "";
+    bool is_wide = false;
+    size_t length;
+
+    memcpy(text, bytes, size);
+    for (size_t i = 0; i < size; i += length) {
+        length = sli_utf8_length(text + i);
+        if (length == 0) {
+            return is_wide && i + 3 >= size && bytes[i] >= 0xC2;
+        }
+        if (bytes[i] != 0 && strchr("\t\n\r", bytes[i]) == NULL &&
+            sli_is_control(text + i, length)) {
+            return false;
+        }
+        is_wide = is_wide || length > 1;
+    }
+    return true;
+}
+
 /*
- * True for a zlib stream (RFC 1950), whose magic number is short. The name of the first member of a
- * tar archive is printable or UTF-8, and a TFRecord file begins with a length of 8 bytes, of which
- * the upper 4 are zeros.
+ * True for a zlib stream (RFC 1950). Its header is so short that other files may begin with it,
+ * too: text is not compressed, and a TFRecord file begins with a length of 8 bytes, of which the
+ * upper 4 are zeros.
  */
 static bool is_zlib(const uint8_t *bytes, size_t size)
 {
-    bool is_text = true;
-
-    if (size < COMPRESSION_MAGIC || (bytes[0] << 8 | bytes[1]) % 31 != 0 ||
-        (bytes[1] & 0x20) != 0 || (bytes[2] & 6) == 6 || memcmp(bytes + 4, "\0\0\0", 4) == 0) {
-        return false;
-    }
-    for (size_t i = 0; i < COMPRESSION_MAGIC; i++) {
-        is_text = is_text && (bytes[i] >= ' ' || bytes[i] == 0) && bytes[i] < 127;
-    }
-    return !is_text;
+    return size >= COMPRESSION_MAGIC && (bytes[0] << 8 | bytes[1]) % 31 == 0 &&
+           (bytes[1] & 0x20) == 0 && (bytes[2] & 6) != 6 && memcmp(bytes + 4, "\0\0\0", 4) != 0 &&
+           !is_text(bytes, COMPRESSION_MAGIC);
 }
 
 compression compression_of(const uint8_t *bytes, size_t size)

@@ -45,11 +45,14 @@ static void compressed_files_are_read_in_sequence(void)
 /* A zlib stream has a short magic number, which other files may begin with, too. */
 static void only_zlib_streams_are_taken_for_zlib(void)
 {
-    static const char archive[] = "x^ 2024/image.jpg";
+    static const char *const names[] = {"x^ 2024/image.jpg", "x^ \xd0\xb0\xd0\xb1\xd0\xb2\xd0\xb3",
+                                        "x\xda\x80 image.jpg"};
     static const uint8_t stream[] = {0x78, 0x5e, 0x4b, 0x4c, 0x4a, 0x4e, 0x49, 0x4d, 0x4b, 0xcf};
     uint8_t head[TFRECORD_HEAD];
 
-    T_EQ(compression_of((const uint8_t *)archive, sizeof(archive) - 1), COMPRESSION_NONE);
+    for (size_t i = 0; i < COUNT(names); i++) {
+        T_EQ(compression_of((const uint8_t *)names[i], COMPRESSION_MAGIC), COMPRESSION_NONE);
+    }
     T_EQ(compression_of(stream, sizeof(stream)), COMPRESSION_ZLIB);
     for (uint64_t length = 0x9c78; length < 1 << 24; length += 1 << 16) {
         sli_put_u64(head, length);
