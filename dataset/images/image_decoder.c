@@ -138,10 +138,7 @@ static sluice_status not_allowed(const char *name, image_formats format)
                     "it is a %s file, and may not be opened: formats= of decode must have %s%s%s%s",
                     name, image_formats_name(format),
                     extensions != NULL ? " (formats=auto has it for files with the extension " : "",
-                    extensions != NULL ? extensions : "",
-                    extensions != NULL ? "; `sluice pack` and `sluice convert` take it only from "
-                                         "such files: convert it to PNG)"
-                                       : "");
+                    extensions != NULL ? extensions : "", extensions != NULL ? ")" : "");
 }
 
 /* Makes the format of a module the current one. */

@@ -98,6 +98,20 @@ static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, slu
     return SLUICE_OK;
 }
 
+/* Leaves out a file that is not opened as an image. A new error would not be a fault any more. */
+static sluice_status leave_out_unopened(packed_sample *sample, sluice_status status)
+{
+    sli_error error;
+
+    if (status == SLUICE_E_UNSUPPORTED && !sli_fault_is_of_process(sli_fault_of_last(status))) {
+        sli_error_take(status, &error);
+        status =
+            sli_fail(status, "%.600s; for `sluice pack` and `sluice convert`, convert it to PNG",
+                     error.text);
+    }
+    return leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, status);
+}
+
 static sluice_status copy_bytes(packed_sample *sample, const uint8_t *bytes, size_t size)
 {
     sample->file.data = sli_realloc_array(NULL, size, 1);
@@ -258,8 +272,8 @@ static sluice_status pack_file(pack_worker *worker, packed_sample *sample, const
         return transcode_sample(worker, sample, data);
     }
     if (st != SLUICE_OK) {
-        return leave_out(
-            sample, is_jpeg(data) ? SLUICE_PACK_LEFT_UNDECODABLE : SLUICE_PACK_LEFT_NO_IMAGE, st);
+        return is_jpeg(data) ? leave_out(sample, SLUICE_PACK_LEFT_UNDECODABLE, st)
+                             : leave_out_unopened(sample, st);
     }
     image_decoder_describe(worker->decoder, &facts);
     is_oriented = facts.orientation != EXIF_UPRIGHT && worker->settings->raw;
@@ -354,7 +368,7 @@ static sluice_status copy_image(pack_worker *worker, packed_sample *sample, cons
     snprintf(sample->field, sizeof(sample->field), "%s",
              data->bytes != NULL ? value->extension : "npy");
     sample->bytes_in = value->size;
-    return st == SLUICE_OK ? st : leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, st);
+    return st == SLUICE_OK ? st : leave_out_unopened(sample, st);
 }
 
 /* Packs the first image of a sample that was read. */

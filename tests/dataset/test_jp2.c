@@ -203,7 +203,7 @@ static void jp2_files_are_opened_if_they_are_allowed(void)
     T_STATUS(image_decoder_open(decoder, file.bytes, file.size, MAX_PIXELS, true, &width, &height),
              SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "formats= of decode must have jp2 (formats=auto has it for "
-                                    "files with the extension jp2,j2k,jpf,jpx,j2c,jpc;");
+                                    "files with the extension jp2,j2k,jpf,jpx,j2c,jpc)");
     image_decoder_destroy(decoder);
     format_file_free(&file);
 }

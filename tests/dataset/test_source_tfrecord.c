@@ -340,7 +340,7 @@ static void files_of_any_image_format_are_images(void)
         config.user = why;
         T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
         T_CONTAINS(why, "it is a JPEG 2000 file, and may not be opened");
-        T_CONTAINS(why, "take it only from such files: convert it to PNG");
+        T_CONTAINS(why, "for `sluice pack` and `sluice convert`, convert it to PNG");
         T_STR(sluice_pack_fate_text(SLUICE_PACK_LEFT_NO_IMAGE),
               "left out: not an image that a pack takes");
     }

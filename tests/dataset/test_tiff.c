@@ -476,7 +476,7 @@ static void tiff_files_are_opened_if_they_are_allowed(void)
              SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(), "it is a TIFF file, and may not be opened: formats= of decode "
                                     "must have tiff (formats=auto has it for files with the "
-                                    "extension tif,tiff;");
+                                    "extension tif,tiff)");
     image_decoder_destroy(decoder);
     free(bytes);
 }
