@@ -107,7 +107,7 @@ static sluice_status set_up(pack_run *run)
         st = pack_columns(config, &run->kept);
     }
     if (st == SLUICE_OK) { /* an open source knows more about its columns */
-        st = pack_writer(config)->check(&run->kept);
+        st = sample_writer_check(pack_writer(config), &run->kept);
     }
     if (st != SLUICE_OK) {
         return st;

@@ -170,7 +170,7 @@ static sluice_status check_settings(const sluice_pack_config *config)
     if (st == SLUICE_OK) {
         st = check_resized(config, &kept);
     }
-    return st == SLUICE_OK ? pack_writer(config)->check(&kept) : st;
+    return st == SLUICE_OK ? sample_writer_check(pack_writer(config), &kept) : st;
 }
 
 sluice_status pack_read_config(const sluice_pack_config *config, sluice_pack_config *copy_out)

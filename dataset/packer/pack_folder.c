@@ -19,6 +19,7 @@
 #include "file_tree_int.h"
 #include "pack_marks.h"
 #include "status_int.h"
+#include "write_failure.h"
 
 static const char LOCK[] = "pack.lock";
 
@@ -27,12 +28,8 @@ enum { FILE_MOST = 1 << 30, NAME_MOST = 64 };
 sluice_status pack_folder_failed(const pack_folder *folder, const char *what, const char *name,
                                  int error)
 {
-    const char *advice = error == ENOSPC || error == EDQUOT
-                             ? "; make room and run the same command again to continue"
-                             : "";
-
     return sli_fail_errno(error == ENOMEM ? SLUICE_E_NO_MEMORY : SLUICE_E_IO, error,
-                          "cannot %s %s/%s%s", what, folder->path, name, advice);
+                          "cannot %s %s/%s%s", what, folder->path, name, write_advice(error));
 }
 
 /* ---- the lock ------------------------------------------------------------------------------- */
@@ -318,9 +315,9 @@ static sluice_status check_mark(const pack_folder *folder)
     if (st == SLUICE_OK && why != NULL) {
         st = sli_fail(
             SLUICE_E_INVALID,
-            "%s holds a %s of a corrupt stream, whose samples may be wrong, and cannot "
-            "be continued (%.500s); remove the folder or name another, and read the repaired "
-            "stream from its beginning",
+            "%s holds a %s that was written from a corrupt stream (%.500s): its samples may be "
+            "wrong, and it cannot be continued; remove the folder or name another, and read the "
+            "repaired stream from its beginning",
             folder->path, pack_folder_noun(folder), why);
     }
     sli_free(why);

@@ -15,6 +15,7 @@
 #include "log_int.h"
 #include "plain_file.h"
 #include "shard_index.h"
+#include "write_failure.h"
 
 /* The name of the file of a shard. */
 static void name_file(const pack_folder *folder, uint32_t number, char *name)
@@ -123,7 +124,7 @@ sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sa
         sli_error error;
 
         sli_error_take(st, &error);
-        return sli_fail(st, "cannot write the sample %.300s: %.700s", sample->name, error.text);
+        return sli_fail(st, "cannot write sample %.300s: %.700s", sample->name, error.text);
     }
     shard->bytes += sample->takes;
     pack_lines_add(&shard->lines, key, sample);
@@ -137,6 +138,9 @@ sluice_status pack_shard_finish(pack_shard *shard, uint64_t next, uint64_t *tar_
     const sample_writer *writer = shard->folder->writer;
     sluice_status st = writer->finish(shard->writer, tar_bytes_out);
 
+    if (st == SLUICE_OK && fsync(shard->file.fd) != 0) {
+        st = file_write_failed(shard->path, errno);
+    }
     if (st == SLUICE_OK) {
         pack_lines_end(&shard->lines, *tar_bytes_out, next);
         st = sli_text_take(&shard->lines, &lines);
@@ -209,7 +213,7 @@ static sluice_status find_file(const pack_folder *folder, const char *name, cons
     return SLUICE_OK;
 }
 
-/* Finds whether all files exist that a file lists. */
+/* Checks that the files listed in a file exist. */
 static sluice_status find_listed(const pack_folder *folder, const char *shard, bool *has_out)
 {
     char *text = NULL;

@@ -54,9 +54,10 @@ static sluice_status check_text(const record_value *value)
         memcpy(one, text + i, value->size - i < 4 ? value->size - i : 4);
         length = sli_utf8_length(one);
         if (length == 0) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "byte %zu of a text is not UTF-8, which strings of MindRecord must be",
-                            i + 1);
+            return sli_fail(
+                SLUICE_E_UNSUPPORTED,
+                "byte %zu of the text is not valid UTF-8, which strings of MindRecord must be",
+                i + 1);
         }
     }
     return SLUICE_OK;
@@ -90,7 +91,7 @@ static sluice_status check_values(const mindrecord_layout *layout, const record_
             sli_error error;
 
             sli_error_take(st, &error);
-            return sli_fail(st, "the column %.60s: %.600s", layout->fields[i].name, error.text);
+            return sli_fail(st, "column %.60s: %.600s", layout->fields[i].name, error.text);
         }
     }
     return st;

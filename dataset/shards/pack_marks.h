@@ -33,8 +33,8 @@
 
 /* The message about a pack with pack.corrupt. */
 #define PACK_CORRUPT_WHY                                                                           \
-    "the pack is of a corrupt stream, so its samples may be wrong; delete the whole pack, and "    \
-    "pack the repaired stream from its beginning"
+    "the pack was written from a corrupt stream, so its samples may be wrong; delete the whole "   \
+    "pack, and pack the repaired stream from its beginning"
 
 /* Writes "shard-000007", followed by a suffix such as ".tar", to a buffer of PACK_SHARD_NAME_SIZE
  * bytes. */

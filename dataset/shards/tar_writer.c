@@ -10,6 +10,7 @@
 #include "archive_calls.h"
 #include "descriptor_int.h"
 #include "status_int.h"
+#include "write_failure.h"
 
 /* Size of the write buffer, and so of most write() calls. */
 enum { BUFFER = 1 << 20 };
@@ -77,10 +78,7 @@ static sluice_status writer_failed(const tar_writer *writer)
     const int error = writer->error;
 
     if (error != 0) {
-        return sli_fail_errno(SLUICE_E_IO, error, "cannot write %s%s", writer->path,
-                              error == ENOSPC || error == EDQUOT
-                                  ? "; make room and run the same command again to continue"
-                                  : "");
+        return file_write_failed(writer->path, error);
     }
     return sli_fail(archive_library->archive_errno(writer->archive) == ENOMEM ? SLUICE_E_NO_MEMORY
                                                                               : SLUICE_E_IO,
@@ -153,10 +151,6 @@ sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out)
 {
     if (archive_library->archive_write_close(writer->archive) != ARCHIVE_OK ||
         !flush_buffer(writer)) {
-        return writer_failed(writer);
-    }
-    if (fsync(writer->fd) != 0) {
-        writer->error = errno;
         return writer_failed(writer);
     }
     *bytes_out = writer->bytes;

@@ -42,7 +42,7 @@ sluice_status tar_writer_open(int fd, const char *path, tar_writer **writer_out)
 sluice_status tar_writer_add(tar_writer *writer, const char *name, const void *head,
                              size_t head_size, const void *bytes, size_t size);
 
-/* Writes the end of the archive and syncs the file. Returns E_IO on failure. */
+/* Writes the end of the archive; the caller syncs the file. Returns E_IO on failure. */
 sluice_status tar_writer_finish(tar_writer *writer, uint64_t *bytes_out);
 
 /* Frees a writer, finished or not. Accepts NULL. */

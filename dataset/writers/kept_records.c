@@ -8,8 +8,7 @@
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
 
-/* Why fields= has no kind for a column; NULL: it has one. */
-static const char *find_obstacle(const kept_columns *kept, uint32_t i)
+const char *kept_records_obstacle(const kept_columns *kept, uint32_t i)
 {
     const kept_column *column = &kept->columns[i];
     const column_info *info = &column->info;
@@ -23,22 +22,6 @@ static const char *find_obstacle(const kept_columns *kept, uint32_t i)
     return kept->pairs != NULL && kept->pairs->count > 0 && kept->pairs_of == column->column
                ? "a flip exchanges some of its points, which records do not say"
                : NULL;
-}
-
-sluice_status kept_records_check(const kept_columns *kept, const char *format)
-{
-    for (uint32_t i = 0; i < kept->count; i++) {
-        const char *why = find_obstacle(kept, i);
-        const char *name = kept->columns[i].type.name;
-
-        if (why != NULL) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "%s cannot have the column %s: %s; --format webdataset keeps it, and "
-                            "--drop %s leaves it out",
-                            format, name, why, name);
-        }
-    }
-    return SLUICE_OK;
 }
 
 /* True for a text, and for bytes that are one string. */

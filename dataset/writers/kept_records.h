@@ -6,8 +6,8 @@
 #include "record_values.h"
 #include "sample_writer.h"
 
-/* E_UNSUPPORTED: fields= of records has no kind for a column; the message names it. */
-sluice_status kept_records_check(const kept_columns *kept, const char *format);
+/* Returns why fields= of records has no kind for column i; NULL: it has one. */
+const char *kept_records_obstacle(const kept_columns *kept, uint32_t i);
 
 /* Writes the argument fields= that reads the columns back: the values have their names. */
 void kept_records_print(const kept_columns *kept, sli_text *text);

@@ -32,21 +32,13 @@ typedef struct mindrecord_samples {
     char *index; /* path that it gets */
 } mindrecord_samples;
 
-static sluice_status check_columns(const kept_columns *kept)
+static const char *find_obstacle(const kept_columns *kept, uint32_t i)
 {
-    sluice_status st = mindrecord_writer_check();
+    const sluice_dtype type = kept->columns[i].type.dtype;
 
-    for (uint32_t i = 0; i < kept->count && st == SLUICE_OK; i++) {
-        const sluice_column *type = &kept->columns[i].type;
-
-        if (type->dtype == SLUICE_F16 || type->dtype == SLUICE_BF16 || type->dtype == SLUICE_U64) {
-            st = sli_fail(SLUICE_E_UNSUPPORTED,
-                          "MindRecord cannot have the column %s: it has no type %s; --format "
-                          "webdataset keeps it, and --drop %s leaves it out",
-                          type->name, sluice_dtype_name(type->dtype), type->name);
-        }
-    }
-    return st == SLUICE_OK ? kept_records_check(kept, "MindRecord") : st;
+    return type == SLUICE_F16 || type == SLUICE_BF16 || type == SLUICE_U64
+               ? "it has no types f16, bf16 and u64"
+               : kept_records_obstacle(kept, i);
 }
 
 static void close_file(void *opaque)
@@ -206,17 +198,10 @@ static sluice_status open_file(const sample_file *file, void **writer_out)
     if (samples == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a writer of MindRecord files");
     }
+    *writer_out = samples;
     samples->file = file;
     st = name_index(file, samples);
-    if (st == SLUICE_OK) {
-        st = begin_file(samples);
-    }
-    if (st != SLUICE_OK) {
-        close_file(samples);
-        return st;
-    }
-    *writer_out = samples;
-    return SLUICE_OK;
+    return st == SLUICE_OK ? begin_file(samples) : st;
 }
 
 /* The bytes of the values, and a bound of those around them. */
@@ -240,7 +225,7 @@ static sluice_status name_file(const mindrecord_samples *samples, sluice_status 
     }
     sli_error_take(status, &error);
     return error.error_number != 0
-               ? sample_write_failed(samples->file->path, error.error_number)
+               ? file_write_failed(samples->file->path, error.error_number)
                : sli_fail(status, "%.300s: %.600s", samples->file->path, error.text);
 }
 
@@ -288,9 +273,6 @@ static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
     sluice_status st = mindrecord_writer_finish(samples->writer, &name, 1, 0);
 
     st = name_file(samples, st);
-    if (st == SLUICE_OK && fsync(file->fd) != 0) {
-        st = sample_write_failed(file->path, errno);
-    }
     if (st == SLUICE_OK) {
         st = publish_index(samples);
     }
@@ -303,7 +285,8 @@ const sample_writer mindrecord_samples_writer = {
     .format = "mindrecord",
     .end = ".mindrecord",
     .is_nameless = true,
-    .check = check_columns,
+    .check_build = mindrecord_writer_check,
+    .find_obstacle = find_obstacle,
     .print_fields = kept_records_print,
     .open = open_file,
     .measure = measure_sample,

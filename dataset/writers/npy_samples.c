@@ -65,22 +65,6 @@ static const char *find_obstacle(const kept_columns *kept, uint32_t i)
     return size == 0 || size >= HEAD ? "NumPy has no such type" : NULL;
 }
 
-static sluice_status check_columns(const kept_columns *kept)
-{
-    for (uint32_t i = 0; i < kept->count; i++) {
-        const char *why = find_obstacle(kept, i);
-        const char *name = kept->columns[i].type.name;
-
-        if (why != NULL) {
-            return sli_fail(SLUICE_E_UNSUPPORTED,
-                            "arrays cannot have the column %s: %s; --format webdataset keeps it, "
-                            "and --drop %s leaves it out",
-                            name, why, name);
-        }
-    }
-    return SLUICE_OK;
-}
-
 /* Writes the argument ragged=. */
 static void print_ragged(const kept_columns *kept, sli_text *text)
 {
@@ -126,7 +110,7 @@ static sluice_status write_failed(const npy_stream *stream)
     const int error = errno;
 
     snprintf(name, sizeof(name), "%s.npy", stream->name);
-    return sample_write_failed(name, error);
+    return file_write_failed(name, error);
 }
 
 static sluice_status flush(npy_stream *stream)
@@ -252,6 +236,7 @@ static sluice_status open_samples(const sample_file *file, void **writer_out)
     if (samples == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a writer of arrays");
     }
+    *writer_out = samples;
     samples->file = file;
     for (uint32_t i = 0; st == SLUICE_OK && i < file->kept->count; i++) {
         const kept_column *column = &file->kept->columns[i];
@@ -261,12 +246,7 @@ static sluice_status open_samples(const sample_file *file, void **writer_out)
             st = add_stream(samples, column, true);
         }
     }
-    if (st != SLUICE_OK) {
-        close_samples(samples);
-        return st;
-    }
-    *writer_out = samples;
-    return SLUICE_OK;
+    return st;
 }
 
 static sluice_status add_sample(void *opaque, const char *key, const kept_value *values)
@@ -310,8 +290,8 @@ static sluice_status finish_samples(void *opaque, uint64_t *bytes_out)
         return st;
     }
     st = sli_text_take(&text, &list);
-    if (st == SLUICE_OK && (sli_write(file->fd, list, strlen(list)) != 0 || fsync(file->fd) != 0)) {
-        st = sample_write_failed(file->path, errno);
+    if (st == SLUICE_OK && sli_write(file->fd, list, strlen(list)) != 0) {
+        st = file_write_failed(file->path, errno);
     }
     *bytes_out = list != NULL ? strlen(list) : 0;
     sluice_string_free(list);
@@ -323,7 +303,7 @@ const sample_writer npy_samples_writer = {
     .end = ".columns",
     .is_single = true,
     .lists_files = true,
-    .check = check_columns,
+    .find_obstacle = find_obstacle,
     .print_fields = print_ragged,
     .open = open_samples,
     .measure = measure_sample,

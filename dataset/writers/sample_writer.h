@@ -30,14 +30,17 @@ typedef struct sample_writer {
     bool lists_files;   /* the file lists others that have the samples; a name and a tab begin each
                            of its lines */
 
-    /* E_UNSUPPORTED: the format, or this build, cannot keep a column; the message names it, and
-     * says what to do. */
-    sluice_status (*check)(const kept_columns *kept);
+    /* Optional. E_UNSUPPORTED: this build lacks a library that the format needs. */
+    sluice_status (*check_build)(void);
+
+    /* Returns why the format cannot keep column i; NULL: it can. */
+    const char *(*find_obstacle)(const kept_columns *kept, uint32_t i);
 
     /* Writes the argument fields= with which the source of this name reads the columns. */
     void (*print_fields)(const kept_columns *kept, sli_text *text);
 
-    /* Begins a file. The struct outlives the writer. Returns E_IO or E_NO_MEMORY. */
+    /* Begins a file. The struct outlives the writer; the caller closes *writer_out, also after an
+     * error. Returns E_IO or E_NO_MEMORY. */
     sluice_status (*open)(const sample_file *file, void **writer_out);
 
     /* Finds the bytes that a sample takes in a file, besides the overhead. Callable from any
@@ -49,7 +52,7 @@ typedef struct sample_writer {
      * value; the message names the column. Also returns E_IO and E_NO_MEMORY. */
     sluice_status (*add)(void *writer, const char *key, const kept_value *values);
 
-    /* Ends the file and syncs it. Returns E_IO or E_NO_MEMORY. */
+    /* Ends the file, which the caller syncs. Returns E_IO or E_NO_MEMORY. */
     sluice_status (*finish)(void *writer, uint64_t *bytes_out);
 
     /* Of the format of packs: writes the index of a finished file, beside it. */
@@ -67,6 +70,10 @@ extern const sample_writer npy_samples_writer;
 
 /* Finds a format by its name; NULL: there is none. */
 const sample_writer *sample_writer_find(const char *format);
+
+/* E_UNSUPPORTED: the format, or this build, cannot keep a column. The message names the column, and
+ * says what to do. */
+sluice_status sample_writer_check(const sample_writer *writer, const kept_columns *kept);
 
 /* Writes the names of all formats, with commas. */
 void sample_writer_names(char *text, size_t size);

@@ -20,11 +20,6 @@ typedef struct tfrecord_file {
     uint64_t written;
 } tfrecord_file;
 
-static sluice_status check_columns(const kept_columns *kept)
-{
-    return kept_records_check(kept, "TFRecord");
-}
-
 static void close_file(void *opaque)
 {
     tfrecord_file *writer = opaque;
@@ -74,7 +69,7 @@ static sluice_status measure_sample(const kept_columns *kept, const kept_value *
 static sluice_status flush(tfrecord_file *writer)
 {
     if (sli_write(writer->file->fd, writer->bytes.data, writer->bytes.size) != 0) {
-        return sample_write_failed(writer->file->path, errno);
+        return file_write_failed(writer->file->path, errno);
     }
     writer->written += writer->bytes.size;
     writer->bytes.size = 0;
@@ -95,9 +90,6 @@ static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
     tfrecord_file *writer = opaque;
     const sluice_status st = flush(writer);
 
-    if (st == SLUICE_OK && fsync(writer->file->fd) != 0) {
-        return sample_write_failed(writer->file->path, errno);
-    }
     *bytes_out = writer->written;
     return st;
 }
@@ -106,7 +98,7 @@ const sample_writer tfrecord_writer = {
     .format = "tfrecord",
     .end = ".tfrecord",
     .is_nameless = true,
-    .check = check_columns,
+    .find_obstacle = kept_records_obstacle,
     .print_fields = kept_records_print,
     .open = open_file,
     .measure = measure_sample,

@@ -44,14 +44,7 @@ static web_form form_of(const kept_column *column)
                                                           : FORM_ARRAY; /* also bytes */
 }
 
-static sluice_status cannot_keep(const char *name, const char *why)
-{
-    return sli_fail(SLUICE_E_UNSUPPORTED,
-                    "the shards of webdataset cannot have the column %s: %s; drop it (--drop %s)",
-                    name, why, name);
-}
-
-static sluice_status check_column(const kept_columns *kept, uint32_t i)
+static const char *find_obstacle(const kept_columns *kept, uint32_t i)
 {
     const kept_column *column = &kept->columns[i];
     const char *name = column->type.name;
@@ -59,28 +52,17 @@ static sluice_status check_column(const kept_columns *kept, uint32_t i)
 
     for (uint32_t k = 0; k < i; k++) {
         if (sli_same_word(kept->columns[k].type.name, name)) {
-            return cannot_keep(name, "its name differs from that of another column only in upper "
-                                     "and lower case, which members of shards do not tell apart");
+            return "its name differs from that of another column only in upper and lower case, "
+                   "which members of shards do not tell apart";
         }
     }
     if (sli_same_word(name, "json") && (int)i != kept->image && form_of(column) != FORM_FILE) {
-        return cannot_keep(name, "NAME.json is the name of JSON members");
+        return "NAME.json is the name of JSON members";
     }
-    if (form_of(column) == FORM_ARRAY &&
-        npy_print(column->type.dtype, column->type.shape, column->type.rank, header) == 0) {
-        return cannot_keep(name, "NumPy has no bfloat16");
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_columns(const kept_columns *kept)
-{
-    sluice_status st = tar_writer_check();
-
-    for (uint32_t i = 0; i < kept->count && st == SLUICE_OK; i++) {
-        st = check_column(kept, i);
-    }
-    return st;
+    return form_of(column) == FORM_ARRAY &&
+                   npy_print(column->type.dtype, column->type.shape, column->type.rank, header) == 0
+               ? "NumPy has no bfloat16"
+               : NULL;
 }
 
 static web_role role_of(const kept_column *column)
@@ -178,7 +160,7 @@ static size_t print_head(const kept_column *column, const kept_value *value,
     }
 }
 
-/* Size of a member whose head has `head` bytes. */
+/* Returns the size of a member that begins with `head` printed bytes. */
 static size_t member_size(const kept_column *column, const kept_value *value, size_t head)
 {
     return form_of(column) == FORM_NUMBER ? head : head + value->size;
@@ -257,19 +239,13 @@ static void close_file(void *opaque)
 static sluice_status open_file(const sample_file *file, void **writer_out)
 {
     web_tar *writer = sli_calloc(1, sizeof(*writer));
-    sluice_status st;
 
     if (writer == NULL) {
         return sli_fail(SLUICE_E_NO_MEMORY, "a writer of shards");
     }
-    writer->file = file;
-    st = tar_writer_open(file->fd, file->path, &writer->tar);
-    if (st != SLUICE_OK) {
-        close_file(writer);
-        return st;
-    }
     *writer_out = writer;
-    return SLUICE_OK;
+    writer->file = file;
+    return tar_writer_open(file->fd, file->path, &writer->tar);
 }
 
 static sluice_status finish_file(void *opaque, uint64_t *bytes_out)
@@ -299,7 +275,8 @@ const sample_writer web_writer = {
     .format = "webdataset",
     .end = ".tar",
     .overhead = 1024, /* the end marker of an archive */
-    .check = check_columns,
+    .check_build = tar_writer_check,
+    .find_obstacle = find_obstacle,
     .print_fields = print_fields,
     .open = open_file,
     .measure = measure_sample,

@@ -118,7 +118,7 @@ static void a_row_larger_than_a_page_is_named(void)
     T_EQ(truncate(image, 36000000 + (off_t)strlen(header)), 0);
     T_STATUS(convert(folder, "image\tid:i32\na.ppm\t1\nlarge.ppm\t2\n", 1 << 20, &stats),
              SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "cannot write the sample large.ppm: the column image has "
+    T_CONTAINS(sluice_last_error(), "cannot write sample large.ppm: the column image has "
                                     "36000017 bytes; a row of MindRecord must have at most "
                                     "33554432");
     T_CONTAINS(sluice_last_error(), "--format webdataset keeps it");
@@ -156,7 +156,7 @@ static void texts_that_are_not_utf_8_are_named(void)
     T_STATUS(convert(folder, "t:text[9]\nna\xC3\xAFve\nna\xEFve\n", 1 << 20, &stats),
              SLUICE_E_UNSUPPORTED);
     T_CONTAINS(sluice_last_error(),
-               "cannot write the sample 1: the column t: byte 3 of a text is not UTF-8");
+               "cannot write sample 1: column t: byte 3 of the text is not valid UTF-8");
 }
 
 #else

@@ -401,7 +401,7 @@ static void values_that_do_not_fit_are_named(void)
         record_value value;
         const char *words;
     } bad[] = {
-        {{.kind = RECORD_MISSING}, "the column box: its value is missing"},
+        {{.kind = RECORD_MISSING}, "column box: its value is missing"},
         {{.kind = RECORD_BYTES, .count = 1}, "of another type"},
         {{.kind = RECORD_NUMBERS, .dtype = SLUICE_I64}, "of another type"},
         {{RECORD_NUMBERS, SLUICE_I32, 3, numbers, 12, 1, {3}}, "1 dimensions must be 2"},

@@ -105,7 +105,7 @@ static void a_pack_that_is_marked_is_not_read(void)
     t_write_file(t_path(folder, "pack.corrupt"), "why", 3);
     for (int i = 0; i < PIPELINES; i++) {
         T_STATUS(opened(pipelines[i], folder), SLUICE_E_CORRUPT);
-        T_CONTAINS(sluice_last_error(), "pack/pack.corrupt: the pack is of");
+        T_CONTAINS(sluice_last_error(), "pack/pack.corrupt: the pack was written from");
         T_CONTAINS(sluice_last_error(), "delete the whole pack");
     }
     dataset = web_dataset("webdataset @", folder);

@@ -312,7 +312,7 @@ static void arrays_of_numbers_become_arrays(void)
     config.format = "npy";
     config.shard_bytes = 0;
     T_STATUS(sluice_pack(&config, NULL), SLUICE_E_UNSUPPORTED);
-    T_CONTAINS(sluice_last_error(), "arrays cannot have the column image: it has files of images");
+    T_CONTAINS(sluice_last_error(), "npy cannot have the column image: it has files of images");
     sluice_dataset_destroy(dataset);
 }
 
