@@ -15,8 +15,8 @@
 /* The prefix is magic, version and a length of two bytes. */
 enum { PREFIX = 10, ALIGNMENT = 64 };
 
-/* Writes the type, such as "<f4": our names begin with NumPy's letter. False: NumPy has no such
- * type. */
+/* Writes the type in NumPy's notation, such as "<f4"; our names of types begin with its letter.
+ * Returns false if NumPy has no such type. */
 static bool print_type(sluice_dtype dtype, char type[32])
 {
     const size_t size = sluice_dtype_size(dtype);

@@ -376,8 +376,9 @@ static void choose_features(const record_columns *columns, column_fault faults[M
     }
 }
 
-/* Says which features have a fault; `unknown`: the number of those whose names are not known. */
-static void tell_left_out(const record_columns *columns, const column_fault *faults,
+/* Warns of the features with this fault. `unknown` is the number of further ones, whose names were
+ * not kept. */
+static void warn_left_out(const record_columns *columns, const column_fault *faults,
                           column_fault fault, uint64_t unknown)
 {
     sli_text names = {0};
@@ -391,7 +392,7 @@ static void tell_left_out(const record_columns *columns, const column_fault *fau
     }
     if (count > 0) {
         sli_log(SLUICE_LOG_WARN,
-                "%s: %llu features are left out, since %s%.600s; fields= chooses the columns",
+                "%s: %llu features are left out, since %s%.600s; choose columns with fields=",
                 columns->stage, (unsigned long long)count, fault_texts[fault],
                 names.length > 0 && !names.failed ? names.data : "");
     }
@@ -425,9 +426,9 @@ sluice_status record_columns_print(const record_columns *columns, sli_text *fiel
         has_image = has_image || is_first;
         taken++;
     }
-    tell_left_out(columns, faults, NO_ROOM, 0);
-    tell_left_out(columns, faults, NO_COLUMN, 0);
-    tell_left_out(columns, faults, NO_NAME,
+    warn_left_out(columns, faults, NO_ROOM, 0);
+    warn_left_out(columns, faults, NO_COLUMN, 0);
+    warn_left_out(columns, faults, NO_NAME,
                   columns->more > columns->more_now ? columns->more : columns->more_now);
     sli_free(names);
     return taken > 0 ? SLUICE_OK

@@ -56,7 +56,8 @@ static sluice_status check_cover(const record_input *file, const record_index *i
     }
     return end == file->size
                ? SLUICE_OK
-               : sli_fail(SLUICE_E_CORRUPT, "its records end at byte %llu, and the file at %llu",
+               : sli_fail(SLUICE_E_CORRUPT,
+                          "its last record ends at byte %llu, and the file has %llu bytes",
                           (unsigned long long)end, (unsigned long long)file->size);
 }
 

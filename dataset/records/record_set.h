@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The open files of a source of record files in any format (record_format.h): finds their records
- * and columns, and reads records.
- */
+/* A source's record files, of any format (record_format.h): opens them, finds their records and
+ * columns, and reads records. */
 #ifndef SLUICE_RECORD_SET_H
 #define SLUICE_RECORD_SET_H
 

@@ -10,7 +10,7 @@
 #include "pack_marks.h"
 #include "status_int.h"
 
-/* Fails for files of a corrupt stream, and warns of those of a pack that is not complete. */
+/* Refuses files written from a corrupt stream, and warns of those of an incomplete pack. */
 static sluice_status check_marks(const file_list *list)
 {
     const char *source = list->kind->source;

@@ -10,7 +10,7 @@
 /* Zero-initialise. */
 typedef struct web_packs {
     pack_marks marks;        /* of the folder of the shard that was added last */
-    skipped_items unchecked; /* shards of packs that are read without the checksums */
+    skipped_items unchecked; /* shards of packs, read without their checksums */
 } web_packs;
 
 /* Adds a shard, and finds whether it is one of a pack; `path` must outlive `packs`. Returns E_IO or

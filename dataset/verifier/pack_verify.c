@@ -148,7 +148,7 @@ static sluice_status open_source(verify_run *run, sluice_status st)
 
 /* ---- discovery of packs ---------------------------------------------------------------------- */
 
-/* Reports the mark of a corrupt stream. Its pack cannot be repaired. */
+/* Reports a pack that was written from a corrupt stream, which cannot be repaired. */
 static void report_mark(verify_run *run)
 {
     report_sample(run, PACK_CORRUPT, PACK_CORRUPT_WHY);

@@ -21,8 +21,9 @@
  * bytes. */
 enum { PREFIX_SIZE = 10, ALIGNMENT = 64, HEADER_SIZE = 320 };
 
-/* Writes the type, such as "<f4": our names begin with NumPy's letter. NumPy has no bf16, whose
- * bits are written as u16. False: encoded images have no type. */
+/* Writes the type in NumPy's notation, such as "<f4"; our names of types begin with its letter.
+ * bf16, which NumPy lacks, is written as u16. Returns false for encoded images, which have no type.
+ */
 static bool npy_type(sluice_dtype dtype, char type[32])
 {
     const sluice_dtype as = dtype == SLUICE_BF16 ? SLUICE_U16 : dtype;

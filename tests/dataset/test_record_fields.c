@@ -412,9 +412,9 @@ static void an_image_and_a_label_come_before_other_columns(void)
     T_CONTAINS(fields.data, ",a13:a13@i64,label:x/label@i32,image:x/file@image");
     T_TRUE(strstr(fields.data, "a14") == NULL && strstr(fields.data, "more") == NULL);
     T_CONTAINS(log, "tfrecord: 7 features are left out, since a sample has at most 16 columns: "
-                    "a14, a15, a16, a17, a18, a19, x/more; fields= chooses the columns");
+                    "a14, a15, a16, a17, a18, a19, x/more; choose columns with fields=");
     T_CONTAINS(log, "1 features are left out, since they have several byte strings, mixed types "
-                    "or no values, or are too large: none; fields=");
+                    "or no values, or are too large: none; choose columns with fields=");
     sli_text_free(&fields);
     record_columns_free(columns);
 }

@@ -102,7 +102,8 @@ static void an_index_of_another_tool_is_read(void)
     T_CONTAINS(log_of(path, TFRECORD_ALL " | decode"), "a.tfrecord.idx: record 1, of ");
     snprintf(lines, sizeof(lines), "0 %zu\n", first);
     t_write_file(t_path(folder, "a.tfrecord.idx"), lines, strlen(lines));
-    T_CONTAINS(log_of(path, TFRECORD_ALL " | decode"), "a.tfrecord.idx: its records end at byte");
+    T_CONTAINS(log_of(path, TFRECORD_ALL " | decode"),
+               "a.tfrecord.idx: its last record ends at byte");
     snprintf(lines, sizeof(lines), "0 %zu\n%zu", first, first);
     t_write_file(t_path(folder, "a.tfrecord.idx"), lines, strlen(lines));
     T_CONTAINS(log_of(path, TFRECORD_ALL " | decode"),

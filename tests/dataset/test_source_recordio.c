@@ -193,7 +193,7 @@ static void an_index_that_lacks_records_is_scanned_over(void)
 
     snprintf(text, sizeof(text), "0\t%zu\n1\t%zu\n2\t%zu\n", offsets[0], offsets[1], offsets[2]);
     write_index(where, text);
-    check_scanned(path, "its records end at byte");
+    check_scanned(path, "its last record ends at byte");
     snprintf(text, sizeof(text), "3\t%zu\r\n4\t%zu", offsets[3], offsets[4]);
     write_index(where, text);
     check_scanned(path, "and must be at byte 0 of");

@@ -27,8 +27,8 @@ void check_same_columns(const sluice_dataset *want, const sluice_dataset *got);
 /* Parses a pipeline and opens its source. */
 sluice_status open_pipeline(const char *text);
 
-/* Checks that opening "SOURCE PATH ARGUMENTS | batch 1" fails, with these words in the error, and
- * leaves no file open. */
+/* Checks that opening "SOURCE PATH ARGUMENTS | batch 1" fails with `want` and a message that
+ * contains the words, and leaves no file open. */
 void check_source_fails(const char *source, const char *path, const char *arguments,
                         sluice_status want, const char *words);
 
