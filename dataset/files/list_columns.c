@@ -361,9 +361,12 @@ static sluice_status choose_kind(const list_columns *columns, const header_words
 }
 
 /* Sets the role of rows that belong to boxes or points. Beside rows of numbers it is plain. */
-static void tie_rows(const list_column *owner, const header_words *words, column_info *info)
+static void tie_rows(const list_columns *columns, const list_column *owner,
+                     const header_words *words, column_info *info)
 {
-    if (owner->kind != LIST_NUMBERS) {
+    if (owner->kind == LIST_NUMBERS) {
+        info->rows = columns->schema.infos[owner->column].rows;
+    } else {
         info->role = ROLE_TIED;
         info->tied_to = (uint32_t)owner->column;
         info->numbers_mask = strcmp(words->word, MASK_NUMBERS) == 0;
@@ -445,7 +448,7 @@ static bool add_columns(list_columns *columns, const header_words *words, list_c
         column->shape[0] = field->most;
         memcpy(&column->shape[1], words->dims, words->rank * sizeof(words->dims[0]));
         if (field->boxes >= 0) {
-            tie_rows(&columns->fields[field->boxes], words, info);
+            tie_rows(columns, &columns->fields[field->boxes], words, info);
             return true;
         }
         info->rows = schema->column_count + 1;

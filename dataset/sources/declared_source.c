@@ -388,7 +388,7 @@ static void describe_column(declared_source *d, const stage_schema *given, const
     c->type = given->columns[i];
     c->from = find_way(given, i);
     c->to = find_way(now, i);
-    c->is_declared = given->infos[i].role == ROLE_PLAIN;
+    c->is_declared = given->infos[i].role == ROLE_PLAIN || given->infos[i].role == ROLE_TIED;
     c->checks = role == ROLE_BOXES || (role == ROLE_POINTS && c->is_declared) ? role : ROLE_PLAIN;
     c->boxes = count_boxes(now, i);
     c->length = -1;

@@ -142,11 +142,29 @@ static sluice_status find_starts(npy_array *array, const npy_array *lengths)
                           array->column.name, array->header.shape[0], at, lengths->column.name);
 }
 
+/* Checks that the ragged arrays with the same lengths have room for as many rows. */
+static sluice_status check_most(const npy_arrays *arrays, const ragged_entry *entry, uint32_t rows)
+{
+    for (uint32_t i = 0; i < arrays->count; i++) {
+        const npy_array *array = &arrays->arrays[i];
+
+        if (array->rows == rows && array->column.shape[0] != entry->most) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "npy: ragged=%s[%" PRIu64 "] must be %s[%" PRIu64
+                            "], with the N of %s, which has as many rows",
+                            entry->name, entry->most, entry->name, array->column.shape[0],
+                            array->column.name);
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status make_ragged(npy_arrays *arrays, const ragged_entry *entry)
 {
     char name[SLUICE_NAME_SIZE + 8];
     npy_array *array = NULL;
     npy_array *lengths = NULL;
+    uint32_t rows = 0;
     sluice_status st = find_array(arrays, entry->name, &array);
 
     snprintf(name, sizeof(name), "%s_length", entry->rows);
@@ -163,7 +181,11 @@ static sluice_status make_ragged(npy_arrays *arrays, const ragged_entry *entry)
                         "and a sample of %d bytes at most",
                         entry->name, entry->most, SLUICE_MAX_RANK, MOST_ROW);
     }
-    st = lengths->counts ? SLUICE_OK : hold_lengths(lengths);
+    rows = (uint32_t)(lengths - arrays->arrays) + 1;
+    st = check_most(arrays, entry, rows);
+    if (st == SLUICE_OK && !lengths->counts) {
+        st = hold_lengths(lengths);
+    }
     if (st == SLUICE_OK) {
         st = find_starts(array, lengths);
     }
@@ -173,6 +195,7 @@ static sluice_status make_ragged(npy_arrays *arrays, const ragged_entry *entry)
         memmove(&column->shape[1], &column->shape[0], column->rank * sizeof(column->shape[0]));
         column->shape[0] = entry->most;
         column->rank++;
+        array->rows = rows;
     }
     return st;
 }

@@ -10,9 +10,9 @@
 
 /*
  * Makes the arrays of a list ragged: "NAME[N]" has up to N rows a sample, and "NAME[N]@ROWS" as
- * many as the column ROWS. NAME becomes (N, ...), and NAME_length i32. "" makes none. E_INVALID:
- * the list has another form, or names arrays that do not fit; E_CORRUPT: the lengths do not add up
- * to the rows. Also returns E_IO and E_NO_MEMORY.
+ * many as the column ROWS, with the same N. NAME becomes (N, ...), and NAME_length i32. "" makes
+ * none. E_INVALID: the list has another form, or names arrays that do not fit; E_CORRUPT: the
+ * lengths do not add up to the rows. Also returns E_IO and E_NO_MEMORY.
  */
 sluice_status npy_ragged_make(const char *list, npy_arrays *arrays);
 

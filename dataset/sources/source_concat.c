@@ -380,8 +380,12 @@ static sluice_status concat_infer(const void *args, stage_schema *schema)
 {
     const dataset_parts *parts = ((const group_args *)args)->parts;
     const stage_schema *first = &parts->items[0].dataset->schema;
+    const sluice_status st = parts_schema_join("part 1", first, schema);
 
-    return parts_schema_join("part 1", first, schema);
+    for (uint32_t k = 1; k < parts->count && st == SLUICE_OK; k++) {
+        parts_schema_keep_rows(&parts->items[k].dataset->schema, schema);
+    }
+    return st;
 }
 
 static sluice_status mix_check(void *args)

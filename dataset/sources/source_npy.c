@@ -175,6 +175,9 @@ static sluice_status npy_schema(const void *source, stage_schema *schema)
 {
     const npy_source *npy = source;
 
+    for (uint32_t i = 0; i < npy->of.count; i++) {
+        schema->infos[i].rows = (int)i != npy->image ? npy->of.arrays[i].rows : 0;
+    }
     return schema_of_arrays(npy->columns, npy->of.count, "npy", schema);
 }
 
@@ -207,7 +210,7 @@ const stage_def stage_npy = {
                "ragged=NAME[N] reads an array that has the rows of all samples, one sample after "
                "another, and NAME_length with the number of rows of each: NAME becomes (N, ...), "
                "zeros after the rows, and NAME_length i32. NAME[N]@ROWS has as many rows as "
-               "the column ROWS. A sample with more than N rows is a bad sample.\n"
+               "the column ROWS, and the same N. A sample with more than N rows is a bad sample.\n"
                "The files are opened and their headers read when the source is added; they stay "
                "open until the dataset is freed. Rows are read when they are needed. An array that "
                "is compressed (np.savez_compressed) or in Fortran order is held in memory instead, "

@@ -161,7 +161,8 @@ static sluice_status set_mask(uint32_t i, stage_schema *schema)
     return SLUICE_OK;
 }
 
-/* Makes a column of numbers follow the boxes or points that its rows belong to. */
+/* Makes a column of numbers follow the boxes or points that its rows belong to. Beside rows of
+ * numbers it is plain. */
 static void tie(uint32_t i, int owner, stage_schema *schema)
 {
     const column_role role = owner >= 0 ? schema->infos[owner].role : ROLE_PLAIN;
@@ -170,6 +171,8 @@ static void tie(uint32_t i, int owner, stage_schema *schema)
         schema->infos[i].role = ROLE_TIED;
         schema->infos[i].tied_to = (uint32_t)owner;
         schema->infos[i].rows = 0;
+    } else if (owner >= 0) {
+        schema->infos[i].rows = schema->infos[owner].rows;
     }
 }
 

@@ -91,6 +91,10 @@ static inline const dataset_parts *dataset_group(const sluice_dataset *dataset)
  */
 sluice_status parts_schema_join(const char *part, const stage_schema *columns, stage_schema *group);
 
+/* Of the columns of the first part: drops column_info.rows, the number of rows before zeros, of
+ * those that have it not in this part, too. */
+void parts_schema_keep_rows(const stage_schema *columns, stage_schema *group);
+
 /*
  * Checks that a part has the columns of the first part: their names, types, shapes and roles, in
  * order. `part` is used in messages. E_INVALID: they differ.

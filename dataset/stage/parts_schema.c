@@ -36,8 +36,18 @@ static sluice_status renumber(const char *part, const stage_schema *columns, con
     return SLUICE_OK;
 }
 
-/* Renumbers the buffers that a column refers to: that of its length, if it has boxes or points, and
- * that of the boxes or points to which it belongs. */
+/* The buffer of the number of rows of column i (column_info.rows), renumbered for the group. 0: the
+ * part has no such column. */
+static uint32_t renumber_rows(const stage_schema *columns, uint32_t i, uint32_t base)
+{
+    const uint32_t rows = columns->infos[i].rows;
+    uint32_t column;
+
+    return rows > 0 && find_buffer(columns, rows - 1, &column) ? base + column + 1 : 0;
+}
+
+/* Renumbers the buffers that a column refers to: those of the number of its rows, and that of the
+ * boxes or points to which it belongs. */
 static sluice_status follow(const char *part, const stage_schema *columns, uint32_t i,
                             uint32_t base, column_info *info)
 {
@@ -48,6 +58,7 @@ static sluice_status follow(const char *part, const stage_schema *columns, uint3
         info->length != SCHEMA_NO_LENGTH) {
         st = renumber(part, columns, name, "the column of its length", base, &info->length);
     }
+    info->rows = renumber_rows(columns, i, base);
     if (st == SLUICE_OK && info->counted > 0) {
         uint32_t length = info->counted - 1;
 
@@ -92,7 +103,6 @@ sluice_status parts_schema_join(const char *part, const stage_schema *columns, s
         }
         group->columns[at] = columns->columns[i];
         group->infos[at] = columns->infos[i];
-        group->infos[at].rows = 0; /* the other parts' columns may not be ragged */
         st = follow(part, columns, i, base, &group->infos[at]);
         if (st != SLUICE_OK) {
             return st;
@@ -103,6 +113,15 @@ sluice_status parts_schema_join(const char *part, const stage_schema *columns, s
         }
     }
     return SLUICE_OK;
+}
+
+void parts_schema_keep_rows(const stage_schema *columns, stage_schema *group)
+{
+    for (uint32_t i = 0; i < group->column_count && i < columns->column_count; i++) {
+        if (group->infos[i].rows != renumber_rows(columns, i, 0)) {
+            group->infos[i].rows = 0;
+        }
+    }
 }
 
 /* Describes a column for messages: "image u8 (32, 32, 3)". */

@@ -3,10 +3,12 @@
  * tensors of batches that are not copied. */
 #include <stdlib.h>
 
+#include "dataset_kit.h"
 #include "document_kit.h"
 #include "engine_kit.h"
 #include "filter_kit.h"
 #include "map_kit.h"
+#include "npy_kit.h"
 #include "testing.h"
 
 enum { MOST = 200 };
@@ -99,9 +101,10 @@ static copied copies_of(const char *stages, sli_error_policy on_error)
     return made;
 }
 
-static void check_same_tapes(const char *stages, sli_error_policy on_error)
+/* Checks a dataset, and destroys it. */
+static void check_same_tapes_of(sluice_dataset *dataset, const char *stages,
+                                sli_error_policy on_error)
 {
-    sluice_dataset *dataset = points_dataset(stages);
     tape want = record(dataset, &(run_options){.settings = {.on_error = on_error}});
 
     for (int i = 0; i < 3; i++) {
@@ -116,6 +119,11 @@ static void check_same_tapes(const char *stages, sli_error_policy on_error)
     T_STATUS(want.end, SLUICE_END_OF_DATA);
     free(want.bytes);
     sluice_dataset_destroy(dataset);
+}
+
+static void check_same_tapes(const char *stages, sli_error_policy on_error)
+{
+    check_same_tapes_of(points_dataset(stages), stages, on_error);
 }
 
 static void steps_get_the_tensors_of_batches_that_are_not_copied(void)
@@ -134,6 +142,30 @@ static void steps_get_the_tensors_of_batches_that_are_not_copied(void)
     for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
         check_same_tapes(stages[i], SLI_ON_ERROR_ZERO);
         check_same_tapes(stages[i], SLI_ON_ERROR_REPLACE);
+    }
+}
+
+/* Columns of arrays with as many rows as x: their zeros are not copied, what one_hot adds is. */
+static void columns_with_the_same_number_of_rows_are_cut(void)
+{
+    static const int32_t lengths[] = {20, 3, 14};
+    static const char *const stages[] = {"cast c f32", "one_hot c 4", "shuffle"};
+    const char *folder = t_folder();
+    int32_t c[37];
+
+    for (int32_t i = 0; i < 37; i++) {
+        c[i] = i % 4;
+    }
+    npy_write(folder, "x.npy", "<i4", "(37,)", c, sizeof(c));
+    npy_write(folder, "c.npy", "<i4", "(37,)", c, sizeof(c));
+    npy_write(folder, "x_length.npy", "<i4", "(3,)", lengths, sizeof(lengths));
+    for (size_t i = 0; i < sizeof(stages) / sizeof(stages[0]); i++) {
+        sluice_dataset *dataset = parsedf("concat (npy %s ragged=x[20],c[20]@x) (npy %s "
+                                          "ragged=x[20],c[20]@x) | %s | bucket x_length 4,16 | "
+                                          "batch 1",
+                                          folder, folder, stages[i]);
+
+        check_same_tapes_of(dataset, stages[i], SLI_ON_ERROR_ZERO);
     }
 }
 
@@ -193,6 +225,7 @@ static void explain_has_the_columns_that_are_cut(void)
 
 const t_test bucket_extents_tests[] = {
     T_TEST(steps_get_the_tensors_of_batches_that_are_not_copied),
+    T_TEST(columns_with_the_same_number_of_rows_are_cut),
     T_TEST(batches_are_copied_up_to_their_edge),
     T_TEST(columns_that_the_edge_does_not_bound_are_copied_whole),
     T_TEST(a_sample_that_is_longer_when_it_is_loaded_ends_the_run),

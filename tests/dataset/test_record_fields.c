@@ -57,7 +57,7 @@ static void fields_declare_columns(void)
     T_TRUE(schema->columns[7].rank == 2 && schema->columns[7].shape[0] == 4 &&
            schema->columns[7].shape[1] == 2 && schema->infos[7].rows == 9);
     T_TRUE(schema->columns[9].dtype == SLUICE_U8 && schema->columns[9].shape[0] == 8);
-    T_TRUE(schema->infos[11].role == ROLE_PLAIN && schema->infos[11].rows == 0);
+    T_TRUE(schema->infos[11].role == ROLE_PLAIN && schema->infos[11].rows == 9);
     T_EQ(schema->infos[12].role, ROLE_IMAGE);
     T_EQ(schema->columns[13].dtype, SLUICE_BF16);
     T_EQ(fields->names.count, 10); /* r is of two columns */

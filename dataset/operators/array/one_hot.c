@@ -27,11 +27,12 @@ static sluice_status one_hot_infer(const void *opaque, stage_schema *schema)
     const one_hot_args *args = opaque;
     const int at = schema_find(schema, args->column);
     const uint32_t rows = at >= 0 ? schema->infos[at].rows : 0;
+    const int length = at >= 0 ? schema_length_buffer(schema, (uint32_t)at) : -1;
     sluice_column *column;
     sluice_status st;
 
     if (at >= 0 && schema->infos[at].role == ROLE_TIED && schema_owner(schema, (uint32_t)at) < 0 &&
-        schema_length_buffer(schema, (uint32_t)at) < 0) {
+        length < 0) {
         return sli_fail(SLUICE_E_INVALID,
                         "one_hot: %s belongs to boxes or points that were dropped; put one_hot "
                         "before that",
@@ -47,7 +48,8 @@ static sluice_status one_hot_infer(const void *opaque, stage_schema *schema)
                         "array of them with one dimension",
                         column->name, sluice_dtype_name(column->dtype), column->rank);
     }
-    schema->infos[at].rows = rows; /* rows after the last one are zeros */
+    schema->infos[at].rows =
+        rows == (uint32_t)(length + 1) ? rows : 0; /* rows after the last one are zeros */
     column->dtype = SLUICE_F32;
     column->shape[column->rank++] = args->classes;
     return SLUICE_OK;

@@ -36,8 +36,16 @@ static sluice_status wrong_type(const column_args *args, const sluice_column *co
 /* Fails because a column of another role than plain cannot get this role. */
 static sluice_status wrong_role(const column_args *args, const stage_schema *schema, uint32_t i)
 {
-    return sli_fail(SLUICE_E_INVALID, "column %s: it is %s, which cannot be role=%s", args->column,
-                    schema_role_words(schema, i), roles[args->role]);
+    const int owner = schema_owner(schema, i);
+
+    return owner >= 0 && schema->infos[i].role == ROLE_TIED
+               ? sli_fail(SLUICE_E_INVALID,
+                          "column %s: its rows belong to %s, so it cannot be role=%s; put `column "
+                          "%s role=plain` before it, or this stage before that of %s",
+                          args->column, schema->columns[owner].name, roles[args->role],
+                          args->column, schema->columns[owner].name)
+               : sli_fail(SLUICE_E_INVALID, "column %s: it is %s, which cannot be role=%s",
+                          args->column, schema_role_words(schema, i), roles[args->role]);
 }
 
 /* Checks that there is an image for a column that follows it. */
@@ -73,6 +81,20 @@ static sluice_status find_length(const column_args *args, const stage_schema *sc
                     column_type_text(&schema->columns[*length_out], text, sizeof(text)));
 }
 
+/* Finds the column with the number of rows of column i: NAME_length, or that of another column with
+ * as many rows. Returns the errors of find_length(). -1: there is none. */
+static sluice_status find_count(const column_args *args, const stage_schema *schema, uint32_t i,
+                                int *length_out)
+{
+    const uint32_t rows = schema->infos[i].rows;
+    const sluice_status st = find_length(args, schema, length_out);
+
+    if (st == SLUICE_OK && *length_out < 0 && rows > 0) {
+        *length_out = schema_find_buffer(schema, rows - 1);
+    }
+    return st;
+}
+
 /* Adds the column NAME_length, which the source does not have. */
 static sluice_status add_length(const column_args *args, stage_schema *schema, int *length_out)
 {
@@ -93,6 +115,35 @@ static sluice_status add_length(const column_args *args, stage_schema *schema, i
     return SLUICE_OK;
 }
 
+/* Ties the plain columns to boxes or points that have the same number of rows by the source. */
+static sluice_status tie_rows(const column_args *args, stage_schema *schema, uint32_t owner)
+{
+    const column_info *of = &schema->infos[owner];
+
+    for (uint32_t i = 0; i < schema->column_count && of->length != SCHEMA_NO_LENGTH; i++) {
+        const sluice_column *column = &schema->columns[i];
+        column_info *info = &schema->infos[i];
+
+        if (info->role != ROLE_PLAIN || (int)i == schema->image || info->rows != of->length + 1) {
+            continue;
+        }
+        if (column->shape[0] != schema->columns[owner].shape[0]) {
+            return sli_fail(SLUICE_E_INVALID,
+                            "column %s: its rows are dropped together with those of %s, so both "
+                            "must have as many at most; %s has %llu, and %s %llu; make them equal, "
+                            "or put `column %s role=plain` before it",
+                            args->column, column->name, args->column,
+                            (unsigned long long)schema->columns[owner].shape[0], column->name,
+                            (unsigned long long)column->shape[0], column->name);
+        }
+        info->role = ROLE_TIED;
+        info->tied_to = of->buffer;
+        info->length = of->length;
+        info->rows = 0;
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status to_boxes(const column_args *args, stage_schema *schema, uint32_t i)
 {
     const sluice_column *column = &schema->columns[i];
@@ -107,7 +158,7 @@ static sluice_status to_boxes(const column_args *args, stage_schema *schema, uin
         return wrong_type(args, column, "f32 (N, 4)");
     }
     if (st == SLUICE_OK) {
-        st = find_length(args, schema, &length);
+        st = find_count(args, schema, i, &length);
     }
     if (st == SLUICE_OK && length < 0) {
         st = add_length(args, schema, &length);
@@ -117,6 +168,7 @@ static sluice_status to_boxes(const column_args *args, stage_schema *schema, uin
         schema->infos[i].length = schema->infos[length].buffer;
         schema->infos[i].rows = 0;
         schema_note_count(schema, i);
+        st = tie_rows(args, schema, i);
     }
     return st;
 }
@@ -124,23 +176,36 @@ static sluice_status to_boxes(const column_args *args, stage_schema *schema, uin
 static sluice_status to_points(const column_args *args, stage_schema *schema, uint32_t i)
 {
     const sluice_column *column = &schema->columns[i];
+    column_info *info = &schema->infos[i];
+    const int owner = schema_owner(schema, i);
+    const bool is_tied = owner >= 0 && schema->infos[owner].role == ROLE_BOXES;
     int length = -1;
     sluice_status st = check_image(args, schema);
 
-    if (st == SLUICE_OK && schema->infos[i].role != ROLE_PLAIN) {
+    if (st == SLUICE_OK && info->role != ROLE_PLAIN && !is_tied) {
         return wrong_role(args, schema, i);
     }
     if (st == SLUICE_OK && (column->dtype != SLUICE_F32 || column->rank < 2 || column->rank > 3 ||
                             column->shape[column->rank - 1] != 2 || column->shape[0] > INT32_MAX)) {
         return wrong_type(args, column, "f32 (N, 2) or (N, K, 2)");
     }
-    if (st == SLUICE_OK) {
-        st = find_length(args, schema, &length);
+    if (st == SLUICE_OK && is_tied) {
+        if (column->rank < 3) {
+            return wrong_type(args, column, "f32 (N, K, 2), as its rows belong to boxes,");
+        }
+        info->role = ROLE_POINTS;
+        info->is_tied = true;
+        info->length = schema->infos[owner].length;
+        return SLUICE_OK;
     }
     if (st == SLUICE_OK) {
-        schema->infos[i].role = ROLE_POINTS;
-        schema->infos[i].length = length >= 0 ? schema->infos[length].buffer : SCHEMA_NO_LENGTH;
-        schema->infos[i].rows = 0;
+        st = find_count(args, schema, i, &length);
+    }
+    if (st == SLUICE_OK) {
+        info->role = ROLE_POINTS;
+        info->length = length >= 0 ? schema->infos[length].buffer : SCHEMA_NO_LENGTH;
+        info->rows = 0;
+        st = tie_rows(args, schema, i);
     }
     return st;
 }
@@ -286,6 +351,19 @@ static sluice_status check_plain_image(const column_args *args, const stage_sche
     return SLUICE_OK;
 }
 
+/* Unties the rows of a plain column from another column with as many, which may get boxes. */
+static void untie(const column_args *args, stage_schema *schema, uint32_t i)
+{
+    const uint32_t rows = schema->infos[i].rows;
+    const int length = rows > 0 ? schema_find_buffer(schema, rows - 1) : -1;
+    char name[SLUICE_NAME_SIZE + 8];
+
+    snprintf(name, sizeof(name), "%.31s_length", args->column);
+    if (length >= 0 && strcmp(schema->columns[length].name, name) != 0) {
+        schema->infos[i].rows = 0;
+    }
+}
+
 static sluice_status to_plain(const column_args *args, stage_schema *schema, uint32_t i)
 {
     column_info *info = &schema->infos[i];
@@ -296,7 +374,11 @@ static sluice_status to_plain(const column_args *args, stage_schema *schema, uin
     if (info->role == ROLE_MASK || schema_is_image(schema, i)) {
         st = check_plain_image(args, schema, i);
     }
-    if (st != SLUICE_OK || (info->role == ROLE_PLAIN && (int)i != schema->image)) {
+    if (st == SLUICE_OK && info->role == ROLE_PLAIN && (int)i != schema->image) {
+        untie(args, schema, i);
+        return SLUICE_OK;
+    }
+    if (st != SLUICE_OK) {
         return st;
     }
     if (is_array) {
@@ -348,7 +430,8 @@ static sluice_status tie(const column_args *args, stage_schema *schema, uint32_t
         return wrong_role(args, schema, i);
     }
     st = find_length(args, schema, &length);
-    if (st == SLUICE_OK && length >= 0) {
+    if (st == SLUICE_OK && length >= 0 &&
+        schema->infos[length].buffer != schema->infos[owner].length) {
         return sli_fail(SLUICE_E_INVALID,
                         "column %s: its number of rows is that of %s, so the column %s would be "
                         "wrong; leave that out",
@@ -427,7 +510,8 @@ const stage_def stage_column = {
                "          in size, and nothing may follow the first image\n"
                "of= is for plain and points: a column of boxes, or for plain also of points, "
                "of as many rows. Rows are dropped with their box and exchanged with their "
-               "point.\n"
+               "point. Plain columns that have as many rows by the source (@ROWS) are tied to "
+               "boxes and points without it; role=plain unties them.\n"
                "A column whose type or shape does not fit the role is refused. NaN, a box that "
                "is not x0 y0 x1 y1 with 0 <= x0 < x1, and a NAME_length out of range make a "
                "bad sample (E_CORRUPT).",
