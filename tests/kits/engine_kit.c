@@ -252,7 +252,6 @@ void close_run(engine_run *run)
     sli_queue_destroy(run->queue);
     sli_profile_fini(&run->profile);
     sli_placement_free(run->placement);
-    sli_topology_close(run->topology);
     sli_plan_close(run->plan);
     sluice_device_close(run->device);
     sluice_dataset_destroy(run->own);
@@ -278,6 +277,23 @@ static sluice_status make_queue(engine_run *run, const run_options *options)
     return st == SLUICE_OK ? sli_queue_start(run->queue, NULL) : st;
 }
 
+static sli_topology *machine;
+
+static void forget_machine(void)
+{
+    sli_topology_close(machine);
+}
+
+/* Read once, since hwloc takes longer for that than most runs take. */
+static const sli_topology *this_machine(void)
+{
+    if (machine == NULL) {
+        T_OK(sli_topology_open(NULL, &machine));
+        atexit(forget_machine);
+    }
+    return machine;
+}
+
 static sluice_status begin(sli_plan *plan, const run_options *options)
 {
     const sli_position position = sli_plan_position(plan, options->first_step);
@@ -300,8 +316,7 @@ sluice_status start_run(engine_run *run, sluice_dataset *dataset, const run_opti
     st = st == SLUICE_OK ? sli_plan_open(dataset, &settings, &run->plan) : st;
     st = st == SLUICE_OK ? begin(run->plan, options) : st;
     st = st == SLUICE_OK ? sli_plan_layout(run->plan, &run->layout) : st;
-    st = st == SLUICE_OK ? sli_topology_open(NULL, &run->topology) : st;
-    st = st == SLUICE_OK ? sli_placement_plan(run->topology, &request, &run->placement) : st;
+    st = st == SLUICE_OK ? sli_placement_plan(this_machine(), &request, &run->placement) : st;
     st = st == SLUICE_OK ? sli_profile_init(&run->profile, run->plan->stage_names,
                                             run->plan->stage_count, workers)
                          : st;

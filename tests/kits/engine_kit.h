@@ -79,7 +79,6 @@ typedef struct engine_run {
     sluice_device *device;
     sli_plan *plan;
     sli_layout layout;
-    sli_topology *topology;
     sli_placement *placement;
     sli_profile profile;
     sli_queue *queue;
