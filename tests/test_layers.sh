@@ -21,42 +21,73 @@ flags_of() {
         grep -e '^-I' -e '^-D' -e '^-std' -e '^-isystem' | sed 's/",*$//'
 }
 
-# compiles MODULE HEADER
+# compiles MODULE HEADER...: one file that includes them.
 compiles() {
-    printf '#include "%s"\nextern int nothing;\n' "$2" >"$tmp/try.c"
-    # shellcheck disable=SC2046
-    "$cc" $(flags_of "$1") -w -fsyntax-only "$tmp/try.c"
-}
-does_not_find() {
-    ! compiles "$1" "$2" && grep -q "$2: No such file\|'$2' file not found" "$tmp/log"
+    flags=$(flags_of "$1")
+    shift
+    printf '#include "%s"\n' "$@" >"$tmp/try.c"
+    echo 'extern int nothing;' >>"$tmp/try.c"
+    # shellcheck disable=SC2086
+    "$cc" $flags -w -fsyntax-only "$tmp/try.c"
 }
 
+# finds MODULE HEADER...: prints the headers that its include paths have.
+finds() {
+    flags=$(flags_of "$1")
+    shift
+    for header in "$@"; do
+        printf '#if __has_include("%s")\nfound "%s"\n#endif\n' "$header" "$header"
+    done >"$tmp/try.c"
+    # shellcheck disable=SC2086
+    "$cc" $flags -E -P "$tmp/try.c" | sed -n 's/^found "\(.*\)"$/\1/p'
+}
+finds_none() { finds "$@" >"$tmp/found" && empty "$tmp/found"; }
+finds_all() {
+    finds "$@" >"$tmp/found"
+    shift
+    printf '%s\n' "$@" | diff - "$tmp/found"
+}
+
+# headers_of OTHER MODULE: those for other files; those that need CUDA's only where MODULE is compiled with them.
+headers_of() {
+    (cd "$root/$1" && ls internal/*_int.h include/sluice/*.h 2>/dev/null) | sed 's,^internal/,,; s,^include/,,' |
+        if [ -n "$(finds "$2" cuda_runtime_api.h)" ]; then cat; else grep -v '^cuda_'; fi
+}
+
+# A header compiles alone in its own module. In a module to the right, where the include paths find it too, one file
+# includes all that are there.
 left=""
 for module in $modules; do
     check "$module is compiled" [ -n "$(flags_of "$module")" ]
+    for header in $(headers_of "$module" "$module"); do
+        check "$module may include $header" compiles "$module" "$header"
+    done
     for other in $modules; do
-        headers=$(cd "$root/$other" && ls internal/*_int.h include/sluice/*.h 2>/dev/null)
-        for path in $headers; do
-            case $path in
-            internal/*) header=${path#internal/} ;;
-            *) header=${path#include/} ;;
-            esac
-            case $header in # for modules that are compiled with the headers of CUDA
-            cuda_*) compiles "$module" cuda_runtime_api.h 2>/dev/null || continue ;;
-            esac
-            case " $left $module " in
-            *" $other "*) check "$module may include $header" compiles "$module" "$header" ;;
-            *) check "$module cannot include $header" does_not_find "$module" "$header" ;;
-            esac
-        done
+        [ "$other" != "$module" ] || continue
+        headers=$(headers_of "$other" "$module")
+        # shellcheck disable=SC2086
+        case " $left " in
+        *" $other "*)
+            check "$module finds all headers of $other" finds_all "$module" $headers
+            check "$module may include all headers of $other" compiles "$module" $headers
+            ;;
+        *) check "$module finds no header of $other" finds_none "$module" $headers ;;
+        esac
     done
     # Beside the include paths: by a path of its own, or a header that lies beside a .c elsewhere.
     for other in $modules; do
         case " $left $module " in *" $other "*) continue ;; esac
         grep -rnE "^ *# *include +[\"<](\.\./)*$other/" "$root/$module" >"$tmp/paths" 2>/dev/null
-        for header in $(cd "$root/$other" && find . -name '*.h' -exec basename {} \;); do
-            grep -rnE "^ *# *include +[\"<](.*/)?$header[\">]" --include='*.[ch]' --include='*.cu' "$root/$module"
-        done >>"$tmp/paths"
+        find "$root/$other" -name '*.h' | sed 's,.*/,,' >"$tmp/headers"
+        grep -rnE '^ *# *include +["<]' --include='*.[ch]' --include='*.cu' "$root/$module" |
+            awk 'NR == FNR {theirs[$0]; next}
+                {
+                    header = $0
+                    sub(/^[^"<]*["<]/, "", header)
+                    sub(/[">].*/, "", header)
+                    sub(/.*\//, "", header)
+                    if (header in theirs) print
+                }' "$tmp/headers" - >>"$tmp/paths"
         check "no file of $module includes anything of $other" empty "$tmp/paths"
     done
     left="$left $module"
