@@ -12,7 +12,7 @@ includes="-I$build/include"
 for module in runtime numa queue dataset sink; do
     [ ! -d $module/include ] || includes="$includes -I$module/include"
 done
-strict="-std=c++17 -O1 -g -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wold-style-cast
+strict="-std=c++17 -O1 -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wold-style-cast
     -Wnon-virtual-dtor -Werror"
 sanitize=$(cached SLUICE_SANITIZE)
 sources="cpp_wrapper cpp_stages"
@@ -33,9 +33,14 @@ passes() {
     how=$1
     shift
     check "$how: it compiles" builds "$@" || return
+    run_sources "$how"
+}
+
+# run_sources NAME: what builds() made.
+run_sources() {
     for source in $sources; do
         rm -rf "$tmp/run" && mkdir "$tmp/run"
-        check "$how: $source passes" sh -c 'cd "$1" && "../$2"' - "$tmp/run" "$source"
+        check "$1: $source passes" sh -c 'cd "$1" && "../$2"' - "$tmp/run" "$source"
     done
 }
 
@@ -43,7 +48,7 @@ if [ -n "$sanitize" ]; then # the library's compiler knows its sanitizer
     set -- "$(cached CMAKE_CXX_COMPILER)"
     [ -n "$1" ] || set -- c++
     command -v "$1" >/dev/null || skip_rest "no C++ compiler"
-    passes "$1 -fsanitize=$sanitize" "$1" "-fsanitize=$sanitize"
+    passes "$1 -fsanitize=$sanitize" "$1" -g "-fsanitize=$sanitize"
     finish
 fi
 for compiler in g++ clang++; do
@@ -55,8 +60,8 @@ for compiler in g++ clang++; do
     passes "$compiler without exceptions and RTTI" $compiler -fno-exceptions -fno-rtti
 done
 for compiler in g++ clang++; do
-    if builds $compiler -fsanitize=address,undefined >"$tmp/log" 2>&1; then
-        passes "$compiler -fsanitize=address,undefined" $compiler -fsanitize=address,undefined
+    if builds $compiler -g -fsanitize=address,undefined >"$tmp/log" 2>&1; then
+        run_sources "$compiler -fsanitize=address,undefined"
         break
     fi
 done
