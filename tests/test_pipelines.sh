@@ -14,6 +14,8 @@ title=pipelines
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/shell_kit.sh"
 
+export HWLOC_PLUGINS_PATH=/nonexistent # each run opens a topology, for which hwloc loads its plugins again
+
 mkdir "$tmp/data"
 check "the data are written" "$program" data "$tmp/data"
 
