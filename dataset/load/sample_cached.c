@@ -7,6 +7,7 @@
 #include "sample_loader.h"
 #include "status_int.h"
 #include "tensor_int.h"
+#include "zero_padding_int.h"
 
 enum { NO_IMAGE, ENCODED, PIXELS };
 
@@ -151,7 +152,7 @@ static bool read_columns(const cached_samples *cached, const uint8_t *from, uint
             return false;
         }
         memcpy(column, from + sizeof(length), length);
-        memset(column + length, 0, bytes - length);
+        sli_zero_padding(column + length, bytes - length);
         from += sizeof(length) + length;
         size -= length;
     }

@@ -8,6 +8,7 @@
 #include "point_range.h"
 #include "record_numbers.h"
 #include "status_int.h"
+#include "zero_padding_int.h"
 
 /* ---- the text -------------------------------------------------------------------------------- */
 
@@ -241,7 +242,7 @@ static sluice_status write_text(const list_column *field, const record_value *va
         if (size > 0) {
             memcpy(to, value->data, size);
         }
-        memset(to + size, 0, field->most - size);
+        sli_zero_padding(to + size, field->most - size);
     }
     return SLUICE_OK;
 }
@@ -358,8 +359,8 @@ static sluice_status write_rows(const list_column *field, const record_parts *pa
         return st;
     }
     st = convert_parts(field, parts, values, numbers, to);
-    memset(to + numbers * size, 0,
-           ((size_t)field->most * row_numbers(field) - (size_t)numbers) * size);
+    sli_zero_padding(to + numbers * size,
+                     ((size_t)field->most * row_numbers(field) - (size_t)numbers) * size);
     if (st == SLUICE_OK && field->kind == LIST_BOXES) {
         convert_boxes(field->form, to, *rows_out);
     }

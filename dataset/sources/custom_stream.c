@@ -14,6 +14,7 @@
 #include "alloc_int.h"
 #include "custom_source.h"
 #include "status_int.h"
+#include "zero_padding_int.h"
 
 /* Alignment of a column in an item. */
 enum { SLOT_ALIGN = 64 };
@@ -342,7 +343,7 @@ static void copy_column(const custom_column *column, const sample_io *io, uint32
     find_slot(io, i, &slot);
     if (to != NULL) {
         memcpy(to, io->item.bytes.data + slot.offset, slot.size);
-        memset((uint8_t *)to + slot.size, 0, column->bytes - slot.size);
+        sli_zero_padding((uint8_t *)to + slot.size, column->bytes - slot.size);
     }
     if (column->length >= 0 && row[column->length] != NULL) {
         *(int32_t *)row[column->length] = (int32_t)slot.shape[0];

@@ -12,6 +12,7 @@
 #include "plain_file.h"
 #include "status_int.h"
 #include "text_int.h"
+#include "zero_padding_int.h"
 #include "zip_directory.h"
 
 static const file_list_kind npy_list_kind = {"npy", ".npy", false};
@@ -68,7 +69,7 @@ sluice_status npy_array_read(const npy_array *array, uint64_t index, uint8_t *ro
         npy_swap(&array->header, row, bytes);
     }
     if (is_ragged) {
-        memset(row + bytes, 0, (size_t)((array->column.shape[0] - count) * row_bytes));
+        sli_zero_padding(row + bytes, (size_t)((array->column.shape[0] - count) * row_bytes));
     }
     return st;
 }

@@ -13,6 +13,7 @@
 #include "status_int.h"
 #include "web_array.h"
 #include "web_set.h"
+#include "zero_padding_int.h"
 
 /* The size limit of a member that holds a number, in bytes. */
 enum { MOST_NUMBER = 64 };
@@ -150,7 +151,7 @@ static sluice_status read_text(const fields_shard *shard, int fd, const member_p
     }
     if (to != NULL) {
         st = web_shard_read(&shard->file, fd, place->offset, to, (size_t)place->size);
-        memset(to + place->size, 0, most - (size_t)place->size);
+        sli_zero_padding(to + place->size, most - (size_t)place->size);
     }
     if (length != NULL) {
         *length = (int32_t)place->size;

@@ -6,6 +6,7 @@
 
 #include "npy_header.h"
 #include "status_int.h"
+#include "zero_padding_int.h"
 
 /* Reads the header of an array. Fails unless header and data fill the member exactly. */
 static sluice_status read_npy_header(const fields_shard *shard, int fd, const member_place *place,
@@ -144,7 +145,8 @@ sluice_status web_array_read(const fields_shard *shard, int fd, const member_pla
         npy_swap(&header, to, header.data_bytes);
     }
     if (most > 0) {
-        memset(to + header.data_bytes, 0, (size_t)(most * header.row_bytes - header.data_bytes));
+        sli_zero_padding(to + header.data_bytes,
+                         (size_t)(most * header.row_bytes - header.data_bytes));
     }
     return st;
 }

@@ -11,6 +11,7 @@
 #include "log_int.h"
 #include "point_range.h"
 #include "status_int.h"
+#include "zero_padding_int.h"
 
 /* Number of guard bytes before and after an output's memory; a multiple of its alignment. */
 enum { GUARD = 64 };
@@ -389,7 +390,7 @@ static void fill_row(const custom_column *column, const custom_output *output)
             memmove(output->row, output->bytes, output->size); /* it may lend a part of its room */
         }
         if (column->ragged) {
-            memset((uint8_t *)output->row + output->size, 0, column->bytes - output->size);
+            sli_zero_padding((uint8_t *)output->row + output->size, column->bytes - output->size);
         }
     }
     if (output->length_row != NULL) {
