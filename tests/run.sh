@@ -107,10 +107,11 @@ else
     CC=gcc CXX=g++ build_and_test gcc --preset ci &&
         step valgrind sh tests/valgrind.sh build/gcc &&
         step faults sh tests/faults.sh build/gcc
-    # These read the sources or test what is installed: once is enough.
+    # These read the sources, test what is installed, or run the guide's reports: once is enough.
     once="layers|deps|package|static|copied|pack_tool|suspend|mpi|nccl|bare|docs|names|snippets|case_table|struct_layout"
-    once="$once|completion|kernels|cudart|gpu_skip|tutorial|numa_guest"
-    left_out="-LE model -E ^($once|cli|show)$"
+    once="$once|completion|kernels|cudart|gpu_skip|tutorial|numa_guest|reading"
+    # The tool's own texts, which asan reads too; and cpp, which compiles with both compilers in each build.
+    left_out="-LE model -E ^($once|cli|show|compare|report_page|cpp)$"
     CC=clang CXX=clang++ build_and_test clang --preset ci $few
     left_out="-E ^(layers|deps|pack_tool|bare|docs|names|snippets|case_table|struct_layout|kernels|cudart|tutorial"
     # Late batches that interpreted kernels do not wait for here, and a minute of one long run.
@@ -120,7 +121,7 @@ else
     one_thread="(conversion|crc32c|resample_[a-z]*|convnet_[a-z]*)(_v3|_portable)?|null_calls|permutation|color_chain|warps"
     one_thread="$one_thread|stage_swaps|image_blur|getnext_gather|jpeg_[a-z]*|png|source_webdataset|source_image_folder|fuzz_[a-z]*"
     # copy_streams looks at memory that a copy of the fake writes.
-    left_out="-E ^($once|cli|show|pictures|compare|fake_cuda_copy_streams|$one_thread)$"
+    left_out="-E ^($once|cli|show|pictures|compare|report_page|fake_cuda_copy_streams|$one_thread)$"
     CC=gcc CXX=g++ build_and_test tsan --preset tsan $few
     CC=gcc core_alone
     plain_debug gcc
