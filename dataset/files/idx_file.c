@@ -28,7 +28,7 @@ static sluice_status name_error(const char *path, sluice_status status)
         return status;
     }
     sli_error_take(status, &error);
-    return sli_fail(status, "%s: %.700s", path, error.text);
+    return sli_fail_with(status, error.error_number, "%s: %.700s", path, error.text);
 }
 
 static uint64_t file_end(const idx_header *header)

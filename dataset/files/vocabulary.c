@@ -233,7 +233,7 @@ sluice_status vocabulary_read(vocabulary *names, const char *path)
 
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        return sli_fail(st, "classes=%.300s: %.600s", path, error.text);
+        return sli_fail_with(st, error.error_number, "classes=%.300s: %.600s", path, error.text);
     }
     if (size > MOST_FILE_BYTES) {
         st = sli_fail(SLUICE_E_UNSUPPORTED, "%s: names of classes may have %d bytes", path,

@@ -293,9 +293,9 @@ static sluice_status partner_error(sample_loader *loader, const tile_task *task,
     sli_error_take(status, &error);
     sample_name(loader, task->sample, raw, sizeof(raw));
     sli_printable(raw, SLI_ONE_LINE, name, sizeof(name));
-    return sli_fail(status, "a tile of its %s, sample %llu, %s: %.500s",
-                    loader->plan->details->geometry.mosaic.planned->stage->def->name,
-                    (unsigned long long)task->sample, name, error.text);
+    return sli_fail_with(status, error.error_number, "a tile of its %s, sample %llu, %s: %.500s",
+                         loader->plan->details->geometry.mosaic.planned->stage->def->name,
+                         (unsigned long long)task->sample, name, error.text);
 }
 
 /* Draws and adds the partner of a tile. *left_out is increased by the boxes without room. */

@@ -72,7 +72,7 @@ void sample_name_column(const char *column, sluice_status status)
     sli_error error;
 
     sli_error_take(status, &error);
-    sli_fail(status, "%s: %.900s", column, error.text);
+    sli_fail_with(status, error.error_number, "%s: %.900s", column, error.text);
 }
 
 void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size)

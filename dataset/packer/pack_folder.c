@@ -299,8 +299,8 @@ sluice_status pack_folder_mark_corrupt(const pack_folder *folder, sluice_status 
     st = pack_folder_write(folder, PACK_CORRUPT, error.text);
     return st != SLUICE_OK
                ? st
-               : sli_fail(
-                     status,
+               : sli_fail_with(
+                     status, error.error_number,
                      "%.700s; samples in %s may be wrong, and it cannot be continued: write the "
                      "repaired stream to another folder",
                      error.text, folder->path);

@@ -98,16 +98,17 @@ static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, slu
     return SLUICE_OK;
 }
 
-/* Leaves out a file that is not opened as an image. A new error would not be a fault any more. */
+/* Leaves out a file that is not opened as an image. The text about a missing format module has its
+ * own advice. */
 static sluice_status leave_out_unopened(packed_sample *sample, sluice_status status)
 {
     sli_error error;
 
     if (status == SLUICE_E_UNSUPPORTED && !sli_fault_is_of_process(sli_fault_of_last(status))) {
         sli_error_take(status, &error);
-        status =
-            sli_fail(status, "%.600s; for `sluice pack` and `sluice convert`, convert it to PNG",
-                     error.text);
+        status = sli_fail_with(status, error.error_number,
+                               "%.600s; for `sluice pack` and `sluice convert`, convert it to PNG",
+                               error.text);
     }
     return leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, status);
 }

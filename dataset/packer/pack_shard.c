@@ -124,7 +124,8 @@ sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sa
         sli_error error;
 
         sli_error_take(st, &error);
-        return sli_fail(st, "cannot write sample %.300s: %.700s", sample->name, error.text);
+        return sli_fail_with(st, error.error_number, "cannot write sample %.300s: %.700s",
+                             sample->name, error.text);
     }
     shard->bytes += sample->takes;
     pack_lines_add(&shard->lines, key, sample);

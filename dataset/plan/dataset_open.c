@@ -206,8 +206,8 @@ static sluice_status open_parts(sluice_dataset *dataset)
         st = open_once(parts->items[i].dataset, true);
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
-            st = sli_fail(st, "%s: part %u: %.900s", dataset->stages[0].def->name, i + 1,
-                          error.text);
+            st = sli_fail_with(st, error.error_number, "%s: part %u: %.900s",
+                               dataset->stages[0].def->name, i + 1, error.text);
         }
     }
     return st;

@@ -103,7 +103,8 @@ static sluice_status file_error(const char *stage, const char *path, uint64_t li
     if (line > 0) {
         snprintf(place, sizeof(place), ":%llu", (unsigned long long)line);
     }
-    return sli_fail(status, "%s: %.600s%s: %.300s", stage, path, place, error.text);
+    return sli_fail_with(status, error.error_number, "%s: %.600s%s: %.300s", stage, path, place,
+                         error.text);
 }
 
 /* Reads a whole file; free the text with sli_free(). Messages do not name the file. */
@@ -299,8 +300,8 @@ static sluice_status read_number(const sluice_dataset *dataset, const number_col
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
         source->name(dataset->source, sample, name, sizeof(name));
-        return sli_fail(st, "%s: cannot read column %s of %s: %.600s", number->stage,
-                        number->type.name, name, error.text);
+        return sli_fail_with(st, error.error_number, "%s: cannot read column %s of %s: %.600s",
+                             number->stage, number->type.name, name, error.text);
     }
     convert_number(number->type.dtype, bytes, whole, real);
     return SLUICE_OK;
@@ -342,7 +343,8 @@ static sluice_status parse_weights(const sluice_dataset *dataset, const char *pa
 
     if (st == SLUICE_E_IO) {
         sli_error_take(st, &error);
-        st = sli_fail(st, "neither a column nor a file that can be read: %.300s", error.text);
+        st = sli_fail_with(st, error.error_number,
+                           "neither a column nor a file that can be read: %.300s", error.text);
     }
     if (st == SLUICE_OK && number_text_lines(text, size) != dataset->source_count) {
         st = sli_fail(SLUICE_E_INVALID,

@@ -89,7 +89,8 @@ static sluice_status read_header(const completion *made, const char *path, struc
         sli_error error;
 
         sli_error_take(st, &error);
-        return sli_fail(st, "%s %.400s: %.600s", made->list.kind->source, path, error.text);
+        return sli_fail_with(st, error.error_number, "%s %.400s: %.600s", made->list.kind->source,
+                             path, error.text);
     }
     return SLUICE_OK;
 }

@@ -91,7 +91,8 @@ static sluice_status check_values(const mindrecord_layout *layout, const record_
             sli_error error;
 
             sli_error_take(st, &error);
-            return sli_fail(st, "column %.60s: %.600s", layout->fields[i].name, error.text);
+            return sli_fail_with(st, error.error_number, "column %.60s: %.600s",
+                                 layout->fields[i].name, error.text);
         }
     }
     return st;

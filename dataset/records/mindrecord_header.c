@@ -105,7 +105,8 @@ static sluice_status read_columns(json_t *fields, mindrecord_header *header)
 
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
-            return sli_fail(st, "the column %.60s: %.600s", name, error.text);
+            return sli_fail_with(st, error.error_number, "the column %.60s: %.600s", name,
+                                 error.text);
         }
         column->name = sli_strdup(name);
         if (column->name == NULL) {
@@ -447,9 +448,10 @@ sluice_status mindrecord_header_read(int fd, uint64_t size, mindrecord_header *h
 
         sli_error_take(st, &error);
         mindrecord_header_free(header_out);
-        return st == SLUICE_E_CORRUPT
-                   ? sli_fail(st, "the header, near byte %" PRIu64 ": %.700s", read + 8, error.text)
-                   : sli_error_raise(&error);
+        return st == SLUICE_E_CORRUPT ? sli_fail_with(st, error.error_number,
+                                                      "the header, near byte %" PRIu64 ": %.700s",
+                                                      read + 8, error.text)
+                                      : sli_error_raise(&error);
     }
     return SLUICE_OK;
 }

@@ -30,7 +30,7 @@ static sluice_status name_column(sluice_status status, const char *name)
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "the column %.60s: %.700s", name, error.text);
+    return sli_fail_with(status, error.error_number, "the column %.60s: %.700s", name, error.text);
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

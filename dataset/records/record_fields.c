@@ -104,7 +104,8 @@ static sluice_status add_item(record_fields *fields, const char *stage, const ch
     st = list_add_column(&fields->columns, declaration);
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        return sli_fail(st, "%s: fields: %.200s: %.600s", stage, item, error.text);
+        return sli_fail_with(st, error.error_number, "%s: fields: %.200s: %.600s", stage, item,
+                             error.text);
     }
     return find_parts(fields, stage, colon + 1, (size_t)(at - colon - 1));
 }
@@ -181,9 +182,9 @@ static sluice_status value_error(const record_fields *fields, uint32_t field, sl
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "%s (column %s): %.600s",
-                    fields->names.names[fields->parts[field].values[0]], column_name(fields, field),
-                    error.text);
+    return sli_fail_with(status, error.error_number, "%s (column %s): %.600s",
+                         fields->names.names[fields->parts[field].values[0]],
+                         column_name(fields, field), error.text);
 }
 
 static sluice_status is_missing(void)

@@ -89,7 +89,7 @@ static sluice_status parse_text(const record_format *format, const record_input 
         return st;
     }
     sli_error_take(st, &error);
-    return sli_fail(st, "the index %.300s: %.500s", path, error.text);
+    return sli_fail_with(st, error.error_number, "the index %.300s: %.500s", path, error.text);
 }
 
 sluice_status record_index_read_foreign(const record_format *format, const record_input *file,

@@ -23,8 +23,8 @@ static sluice_status file_error(const record_set *set, const record_file *file,
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "%s %.400s: %.600s", set->format->files.source, file->file.path,
-                    error.text);
+    return sli_fail_with(status, error.error_number, "%s %.400s: %.600s", set->format->files.source,
+                         file->file.path, error.text);
 }
 
 void record_set_close(record_set *set)
@@ -274,10 +274,10 @@ static sluice_status record_error(const record_file *file, uint64_t index, sluic
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "record %llu of %.400s, at %llu: %.500s", (unsigned long long)index,
-                    file->file.path,
-                    (unsigned long long)file->index.ranges[index * file->index.per_record].offset,
-                    error.text);
+    return sli_fail_with(
+        status, error.error_number, "record %llu of %.400s, at %llu: %.500s",
+        (unsigned long long)index, file->file.path,
+        (unsigned long long)file->index.ranges[index * file->index.per_record].offset, error.text);
 }
 
 sluice_status record_set_read(const record_set *set, uint64_t index, sample_io *io,

@@ -110,7 +110,8 @@ static sluice_status find_end(file_scan *scan, uint64_t begin, uint64_t *end_out
             sli_error error;
 
             sli_error_take(st, &error);
-            return sli_fail(st, "at byte %llu %.300s", (unsigned long long)at, error.text);
+            return sli_fail_with(st, error.error_number, "at byte %llu %.300s",
+                                 (unsigned long long)at, error.text);
         }
         if (part.padded > scan->size - at - RECORDIO_HEAD) {
             return sli_fail(SLUICE_E_CORRUPT,

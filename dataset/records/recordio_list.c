@@ -204,8 +204,8 @@ static sluice_status read_list(recordio_list *list)
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        return sli_fail(st, "line %llu of %.400s: %.300s", (unsigned long long)number, list->path,
-                        error.text);
+        return sli_fail_with(st, error.error_number, "line %llu of %.400s: %.300s",
+                             (unsigned long long)number, list->path, error.text);
     }
     return finish(list);
 }

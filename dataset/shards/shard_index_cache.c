@@ -212,11 +212,12 @@ static sluice_status no_packed_index(sluice_status status)
         return status;
     }
     sli_error_take(status, &error);
-    return sli_fail(status,
-                    "%.800s; the index of a pack has the checksums of its images and is not "
-                    "rebuilt: copy it from another copy of the pack, or run the same `sluice pack` "
-                    "again; webdataset index=none reads the pack without checksums",
-                    error.text);
+    return sli_fail_with(
+        status, error.error_number,
+        "%.800s; the index of a pack has the checksums of its images and is not "
+        "rebuilt: copy it from another copy of the pack, or run the same `sluice pack` "
+        "again; webdataset index=none reads the pack without checksums",
+        error.text);
 }
 
 /* ---- finding an index ----------------------------------------------------------------------- */

@@ -251,7 +251,8 @@ sluice_status box_source_read(const void *opaque, uint64_t index, sample_io *io,
     st = file_read(source->root_fd, path_of(source, index), io, data_out);
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        return sli_fail(st, "%.300s: %.600s", path_of(source, index), error.text);
+        return sli_fail_with(st, error.error_number, "%.300s: %.600s", path_of(source, index),
+                             error.text);
     }
     data_out->listed_width = source->set.images[index].width;
     data_out->listed_height = source->set.images[index].height;

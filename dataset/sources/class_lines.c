@@ -59,9 +59,9 @@ sluice_status class_lines_read(int root_fd, const char *path, box_set *set)
     sample_io_free(&io);
     if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
         sli_error_take(st, &error);
-        st = line > 0
-                 ? sli_fail(st, "%.400s:%llu: %.400s", path, (unsigned long long)line, error.text)
-                 : sli_fail(st, "%.400s: %.400s", path, error.text);
+        st = line > 0 ? sli_fail_with(st, error.error_number, "%.400s:%llu: %.400s", path,
+                                      (unsigned long long)line, error.text)
+                      : sli_fail_with(st, error.error_number, "%.400s: %.400s", path, error.text);
     }
     return st;
 }

@@ -510,8 +510,9 @@ static sluice_status add_place(coco_reader *reader, sluice_status status)
         return status;
     }
     sli_error_take(status, &error);
-    return sli_fail(status, "byte %llu, line %llu: %s%.700s", (unsigned long long)place.byte,
-                    (unsigned long long)place.line, reader->where, error.text);
+    return sli_fail_with(status, error.error_number, "byte %llu, line %llu: %s%.700s",
+                         (unsigned long long)place.byte, (unsigned long long)place.line,
+                         reader->where, error.text);
 }
 
 sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_out,

@@ -214,7 +214,7 @@ static sluice_status add_fields(sli_text *text, const json_t *object, const list
         sli_text_add(text, "\"");
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
-            st = sli_fail(st, "%s: %.600s", paths->paths[i], error.text);
+            st = sli_fail_with(st, error.error_number, "%s: %.600s", paths->paths[i], error.text);
         }
     }
     return st;

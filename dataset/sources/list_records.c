@@ -254,8 +254,9 @@ static sluice_status add_column_name(const list_records *list, uint32_t i, sluic
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "%s: %s",
-                    list->columns.schema.columns[list->columns.fields[i].column].name, error.text);
+    return sli_fail_with(status, error.error_number, "%s: %s",
+                         list->columns.schema.columns[list->columns.fields[i].column].name,
+                         error.text);
 }
 
 /*
@@ -315,12 +316,13 @@ static sluice_status add_place(const list_records *list, const char *at, sluice_
 
     if (list->json.lines != NULL && list->count > 0) {
         sli_error_take(status, &error);
-        return sli_fail(status, "%llu: %s", (unsigned long long)json_line(list, at), error.text);
+        return sli_fail_with(status, error.error_number, "%llu: %s",
+                             (unsigned long long)json_line(list, at), error.text);
     }
     list_lines_find(&list->lines, at, &line, &column);
     sli_error_take(status, &error);
-    return sli_fail(status, "%llu:%llu: %s", (unsigned long long)line, (unsigned long long)column,
-                    error.text);
+    return sli_fail_with(status, error.error_number, "%llu:%llu: %s", (unsigned long long)line,
+                         (unsigned long long)column, error.text);
 }
 
 sluice_status list_records_parse(const list_records *list, uint64_t index, void *const *row,
@@ -496,5 +498,5 @@ sluice_status list_records_find(list_records *list, const char *path)
     }
     st = add_place(list, at, st);
     sli_error_take(st, &error);
-    return sli_fail(st, "%s:%s", path, error.text);
+    return sli_fail_with(st, error.error_number, "%s:%s", path, error.text);
 }

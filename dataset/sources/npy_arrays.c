@@ -229,9 +229,10 @@ static sluice_status name_error(sluice_status st, const char *path, const char *
 
     sli_error_take(st, &error);
     return member == NULL
-               ? sli_fail(st, "npy: %s: %.700s", path, error.text)
-               : sli_fail(st, "npy: %s: member %s: %.700s; members=A,B,... chooses others", path,
-                          member, error.text);
+               ? sli_fail_with(st, error.error_number, "npy: %s: %.700s", path, error.text)
+               : sli_fail_with(st, error.error_number,
+                               "npy: %s: member %s: %.700s; members=A,B,... chooses others", path,
+                               member, error.text);
 }
 
 /* The next array, with its title. E_INVALID: there are too many. */

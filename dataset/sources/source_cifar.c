@@ -171,7 +171,8 @@ static sluice_status add_file(cifar_source *cifar, const char *dir, const char *
 
         close(fd);
         sli_error_take(st, &error);
-        return sli_fail(st, "%s: %s in %s: %.300s", kind->source, name, dir, error.text);
+        return sli_fail_with(st, error.error_number, "%s: %s in %s: %.300s", kind->source, name,
+                             dir, error.text);
     }
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0 ||
         (uint64_t)info.st_size % bytes != 0) {

@@ -109,7 +109,7 @@ static sluice_status coco_open(const void *opaque, void **source_out)
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
         box_source_close(source);
-        return sli_fail(st, "coco: %s: %.800s", args->file, error.text);
+        return sli_fail_with(st, error.error_number, "coco: %s: %.800s", args->file, error.text);
     }
     *source_out = source;
     return SLUICE_OK;
@@ -140,8 +140,8 @@ static sluice_status draw_shape(void *user, const set_box *box, object_raster *r
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        st = sli_fail(st, "byte %llu: segmentation: %.600s", (unsigned long long)box->shape,
-                      error.text);
+        st = sli_fail_with(st, error.error_number, "byte %llu: segmentation: %.600s",
+                           (unsigned long long)box->shape, error.text);
     }
     return st;
 }

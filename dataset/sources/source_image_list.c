@@ -228,7 +228,8 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        return sli_fail(st, "image_list: %s: %.700s", args->file, error.text);
+        return sli_fail_with(st, error.error_number, "image_list: %s: %.700s", args->file,
+                             error.text);
     }
     st = list_records_find(&list->records, args->file);
     if (st == SLUICE_OK && !of_folder && !list->is_json) {
@@ -313,7 +314,7 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        sli_fail(st, "%.300s: %.600s", path, error.text);
+        sli_fail_with(st, error.error_number, "%.300s: %.600s", path, error.text);
         return st;
     }
     return st;

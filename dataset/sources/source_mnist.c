@@ -175,8 +175,9 @@ static sluice_status mnist_open(const void *opaque, void **source_out)
     if (st != SLUICE_OK) {
         mnist_close(mnist);
         sli_error_take(st, &error);
-        return strncmp(error.text, "mnist: ", 7) == 0 ? sli_error_raise(&error)
-                                                      : sli_fail(st, "mnist: %s", error.text);
+        return strncmp(error.text, "mnist: ", 7) == 0
+                   ? sli_error_raise(&error)
+                   : sli_fail_with(st, error.error_number, "mnist: %s", error.text);
     }
     *source_out = mnist;
     return SLUICE_OK;

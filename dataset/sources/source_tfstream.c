@@ -136,9 +136,10 @@ static sluice_status place_error(const tf_pass *pass, sluice_status status)
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "tfrecord: record %llu of %.400s, at %llu of its data: %.500s",
-                    (unsigned long long)pass->record, byte_feed_title(path_of(pass)),
-                    (unsigned long long)pass->at, error.text);
+    return sli_fail_with(status, error.error_number,
+                         "tfrecord: record %llu of %.400s, at %llu of its data: %.500s",
+                         (unsigned long long)pass->record, byte_feed_title(path_of(pass)),
+                         (unsigned long long)pass->at, error.text);
 }
 
 static sluice_status open_file(tf_pass *pass)

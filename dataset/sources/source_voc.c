@@ -57,7 +57,7 @@ static sluice_status voc_open(const void *opaque, void **source_out)
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
         box_source_close(source);
-        return sli_fail(st, "voc: %s: %.800s", args->dir, error.text);
+        return sli_fail_with(st, error.error_number, "voc: %s: %.800s", args->dir, error.text);
     }
     *source_out = source;
     return SLUICE_OK;
@@ -80,7 +80,7 @@ static sluice_status voc_read_other(const void *opaque, uint64_t index, uint32_t
     st = file_read(source->root_fd, path, io, data_out);
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        return sli_fail(st, "%.300s: %.600s", path, error.text);
+        return sli_fail_with(st, error.error_number, "%.300s: %.600s", path, error.text);
     }
     return st;
 }

@@ -245,8 +245,8 @@ static sluice_status check_members(int fd, const web_shard *shard, uint64_t inde
         return st;
     }
     sli_error_take(st, &error);
-    return sli_fail(
-        st,
+    return sli_fail_with(
+        st, error.error_number,
         "%.200s, in the shard %s; the shard and its index %s.sluice must be of the same pack: "
         "copy both again",
         error.text, shard->file.path, shard->file.path);

@@ -113,7 +113,7 @@ static sluice_status read_names(yolo_opening *opening)
         st = read_data(opening, fd, "data.yaml", NULL);
         sli_error_take(st, &error);
         if (st != SLUICE_OK && st != SLUICE_E_UNSUPPORTED) {
-            return sli_fail(st, "data.yaml: %.800s", error.text);
+            return sli_fail_with(st, error.error_number, "data.yaml: %.800s", error.text);
         }
     }
     st = set->class_count == 0 ? class_lines_find(fd, files, set) : SLUICE_OK;
@@ -233,8 +233,8 @@ static sluice_status yolo_open(const void *opaque, void **source_out)
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
         box_source_close(source);
-        return sli_fail(
-            st, "yolo: %s: %.800s%s", args->dir, error.text,
+        return sli_fail_with(
+            st, error.error_number, "yolo: %s: %.800s%s", args->dir, error.text,
             st == SLUICE_E_INVALID ? path_stage_hint(args->dir, "yolo", hint, sizeof(hint)) : "");
     }
     *source_out = source;
@@ -270,8 +270,8 @@ static sluice_status draw_line(void *user, const set_box *box, object_raster *ra
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        st = sli_fail(st, "%.300s: byte %llu: %.500s", path, (unsigned long long)box->shape,
-                      error.text);
+        st = sli_fail_with(st, error.error_number, "%.300s: byte %llu: %.500s", path,
+                           (unsigned long long)box->shape, error.text);
     }
     return st;
 }

@@ -121,9 +121,9 @@ static sluice_status read_split(set_reader *reader, const char *path)
         return st;
     }
     sli_error_take(st, &error);
-    return lines.number > 0
-               ? sli_fail(st, "%s:%llu: %.600s", path, (unsigned long long)lines.number, error.text)
-               : sli_fail(st, "%s: %.600s", path, error.text);
+    return lines.number > 0 ? sli_fail_with(st, error.error_number, "%s:%llu: %.600s", path,
+                                            (unsigned long long)lines.number, error.text)
+                            : sli_fail_with(st, error.error_number, "%s: %.600s", path, error.text);
 }
 
 /* The annotations of the folder, as stems. */

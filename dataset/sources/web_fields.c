@@ -307,7 +307,8 @@ static sluice_status add_path(web_fields *fields, const char *text, const char *
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        return sli_fail(st, "webdataset: fields: %.100s: %.700s", text, error.text);
+        return sli_fail_with(st, error.error_number, "webdataset: fields: %.100s: %.700s", text,
+                             error.text);
     }
     fields->column_count += columns;
     return SLUICE_OK;

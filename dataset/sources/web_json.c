@@ -90,7 +90,8 @@ static sluice_status value_error(const web_json *json, uint32_t i, sluice_status
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "%s: %.600s", json->paths.paths[i], error.text);
+    return sli_fail_with(status, error.error_number, "%s: %.600s", json->paths.paths[i],
+                         error.text);
 }
 
 /* Writes the fields of a record into a row of the member's own columns. fields: is set to them. */

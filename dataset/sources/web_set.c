@@ -53,8 +53,8 @@ sluice_status web_member_error(const fields_shard *shard, const web_field *field
     sli_error error;
 
     sli_error_take(status, &error);
-    return sli_fail(status, "member .%s in the shard %s: %.600s", field->field, shard->file.path,
-                    error.text);
+    return sli_fail_with(status, error.error_number, "member .%s in the shard %s: %.600s",
+                         field->field, shard->file.path, error.text);
 }
 
 /* Sets the dtype and shape of an array field to those of the first sample. */

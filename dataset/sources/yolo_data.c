@@ -449,7 +449,8 @@ static sluice_status read_text(data_reader *reader, const char *text, size_t siz
         return st;
     }
     sli_error_take(st, &error);
-    return sli_fail(st, "line %llu: %.800s", (unsigned long long)reader->line, error.text);
+    return sli_fail_with(st, error.error_number, "line %llu: %.800s",
+                         (unsigned long long)reader->line, error.text);
 }
 
 sluice_status yolo_data_read(const char *text, size_t size, const char *split, yolo_data *data,

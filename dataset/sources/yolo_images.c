@@ -170,7 +170,8 @@ static sluice_status add_lines(const char *list, const char *text, size_t size, 
         return st;
     }
     sli_error_take(st, &error);
-    return sli_fail(st, "%.300s:%llu: %.600s", list, (unsigned long long)lines.number, error.text);
+    return sli_fail_with(st, error.error_number, "%.300s:%llu: %.600s", list,
+                         (unsigned long long)lines.number, error.text);
 }
 
 static sluice_status add_list(int root_fd, const char *list, image_files *images)
@@ -183,7 +184,7 @@ static sluice_status add_list(int root_fd, const char *list, image_files *images
 
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        st = sli_fail(st, "%.400s: %.400s", list, error.text);
+        st = sli_fail_with(st, error.error_number, "%.400s: %.400s", list, error.text);
     } else {
         st = add_lines(list, (const char *)data.bytes, data.size, images);
     }

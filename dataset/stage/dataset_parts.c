@@ -240,7 +240,7 @@ static sluice_status check_stages(const stage_def *def, const char *name,
 
         if (st != SLUICE_OK) {
             sli_error_take(st, &error);
-            return sli_fail(st, "%s: %.900s", name, error.text);
+            return sli_fail_with(st, error.error_number, "%s: %.900s", name, error.text);
         }
     }
     for (uint32_t i = 0; i < schema->column_count; i++) {

@@ -26,8 +26,9 @@ static sluice_status hint_at_quotes(const dataset_stage *first, sluice_status st
         length += (size_t)snprintf(path + length, sizeof(path) - length, "%s%s", i > 0 ? " " : "",
                                    *(const char *const *)(first->args.bytes + param->offset));
         if (i > 0 && length < sizeof(path) && access(path, F_OK) == 0) {
-            return sli_fail(status, "%.400s; put a path with blanks in quotes: %s '%.400s'",
-                            error.text, first->def->name, path);
+            return sli_fail_with(status, error.error_number,
+                                 "%.400s; put a path with blanks in quotes: %s '%.400s'",
+                                 error.text, first->def->name, path);
         }
     }
     return status;

@@ -224,9 +224,9 @@ static sluice_status name_file(const mindrecord_samples *samples, sluice_status 
         return status;
     }
     sli_error_take(status, &error);
-    return error.error_number != 0
-               ? file_write_failed(samples->file->path, error.error_number)
-               : sli_fail(status, "%.300s: %.600s", samples->file->path, error.text);
+    return error.error_number != 0 ? file_write_failed(samples->file->path, error.error_number)
+                                   : sli_fail_with(status, error.error_number, "%.300s: %.600s",
+                                                   samples->file->path, error.text);
 }
 
 static sluice_status add_sample(void *opaque, const char *key, const kept_value *values)
@@ -241,7 +241,8 @@ static sluice_status add_sample(void *opaque, const char *key, const kept_value 
     st = mindrecord_writer_add(samples->writer, of_row);
     if (st == SLUICE_E_UNSUPPORTED) {
         sli_error_take(st, &error);
-        st = sli_fail(st, "%.600s; --format webdataset keeps it", error.text);
+        st = sli_fail_with(st, error.error_number, "%.600s; --format webdataset keeps it",
+                           error.text);
     }
     return name_file(samples, st);
 }

@@ -169,10 +169,11 @@ static sluice_status explain_hash(const train_state *kept, const train_state *mi
         return status;
     }
     sli_error_take(status, &error);
-    return sli_fail(status,
-                    "%.500s (config.allow cannot tell: a position has only the beginning and a "
-                    "hash of so long a pipeline)",
-                    error.text);
+    return sli_fail_with(
+        status, error.error_number,
+        "%.500s (config.allow cannot tell: a position has only the beginning and a "
+        "hash of so long a pipeline)",
+        error.text);
 }
 
 static sluice_status compare(const sluice_channel_position *from, train_state *mine)

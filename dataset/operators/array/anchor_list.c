@@ -223,7 +223,8 @@ static sluice_status read_file(const char *stage, const char *path, anchor_list 
     }
     if (st != SLUICE_OK) {
         sli_error_take(st, &error);
-        st = sli_fail(st, "%s: anchors=%s: %.600s", stage, path, error.text);
+        st = sli_fail_with(st, error.error_number, "%s: anchors=%s: %.600s", stage, path,
+                           error.text);
     }
     return st;
 }

@@ -75,7 +75,8 @@ static sluice_status one_hot_rows(const void *opaque, const sluice_column *from_
             sli_error error;
 
             sli_error_take(st, &error);
-            return sli_fail(st, "row %llu: %.900s", (unsigned long long)i, error.text);
+            return sli_fail_with(st, error.error_number, "row %llu: %.900s", (unsigned long long)i,
+                                 error.text);
         }
     }
     memset(vectors + *rows * args->classes, 0,
