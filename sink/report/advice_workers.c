@@ -31,30 +31,26 @@ static double most_workers(const verdict_facts *facts, const verdict_stage *at)
     return within_slots(facts, at, most);
 }
 
-/* The most workers for stages that sleep: their rate can be predicted, and no other limit is near.
- * 0: there is no such number. */
+/*
+ * The most workers for stages that sleep, while no other limit is near. Their rate lies between
+ * that of a queue for the cores and that without any wait; below the limit these differ by a fifth
+ * at most, so the width of the range that may be promised holds both. 0: there is no such number.
+ */
 static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict *v,
                                    const verdict_cost *cost, report_advice *advice)
 {
-    const bool loud = advice_is_loud(facts, cost);
+    const double width = advice_is_loud(facts, cost) ? LOUD_WIDTH : CALM_WIDTH;
     const advice_range range = advice_range_of(facts, cost, &MORE_SLEEP);
-    const double most = most_workers(facts, v->at);
-    const double bound = LIMIT_PART * verdict_rate(facts, cost, 1e9);
-    uint32_t found = 0;
+    const double bound = LIMIT_PART * verdict_rate(facts, cost, 1e9) * (cost->cpu + cost->blocked);
+    const double most = floor(fmin(most_workers(facts, v->at), bound));
 
-    for (uint32_t k = facts->cores.workers + 1; k <= most; k++) {
-        const double low = range.low * verdict_queueing(facts, cost, k);
-        const double high = range.high * verdict_rate(facts, cost, k);
-
-        if (high > (loud ? LOUD_WIDTH : CALM_WIDTH) * low ||
-            k > bound * (cost->cpu + cost->blocked)) {
-            break;
-        }
-        found = k;
-        advice->rate_low = low;
-        advice->rate_high = high;
+    if (most <= facts->cores.workers) {
+        return 0;
     }
-    return found;
+    advice->rate_low = range.low * verdict_queueing(facts, cost, (uint32_t)most);
+    advice->rate_high =
+        fmin(range.high * verdict_rate(facts, cost, most), width * advice->rate_low);
+    return (uint32_t)most;
 }
 
 /* True if reading files waits for the disk, whose limit is not known. */

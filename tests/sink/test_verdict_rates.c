@@ -53,6 +53,27 @@ static void few_workers_more_fill_the_cores(void)
     T_TRUE(verdict_queueing(&facts, &cost, 64) <= verdict_rate(&facts, &cost, 64));
 }
 
+/* Decoding takes as long as the sleep: what is promised of three workers is not narrow by itself.
+ */
+static void a_range_has_its_width_at_most(void)
+{
+    verdict_facts facts;
+    verdict_cost cost;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+
+    facts_base(&facts);
+    facts_add_decode(&facts, 10, 0);
+    facts_add_map(&facts, 0, 10.5, 0)->waits = (wait_counts){.asleep = 20};
+    verdict_decide(&facts, &found);
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "workers");
+    T_EQ(advice[0].workers, 3);
+    cost = verdict_cost_of(&facts);
+    T_TRUE(1.05 * verdict_rate(&facts, &cost, 3) > 1.3 * advice[0].rate_low);
+    T_NEAR(advice[0].rate_high, 1.3 * advice[0].rate_low, 1e-6);
+}
+
 /* Workers that also sleep are needed in a larger number than cores, which else were idle. */
 static void fewer_workers_still_fill_the_cores(void)
 {
@@ -345,6 +366,7 @@ static void the_share_of_waits_is_that_of_the_threads(void)
 const t_test verdict_rates_tests[] = {
     T_TEST(the_advised_workers_keep_the_rate_predictable),
     T_TEST(few_workers_more_fill_the_cores),
+    T_TEST(a_range_has_its_width_at_most),
     T_TEST(fewer_workers_still_fill_the_cores),
     T_TEST(workers_of_batch_maps_need_slots),
     T_TEST(idle_cores_need_slots_for_batch_maps),
