@@ -7,11 +7,11 @@
 #if defined(__SSE2__)
 #include <emmintrin.h>
 
-/* Bytes of a cache line, and of the least padding for which passing by the caches pays off. */
+/* Bytes of a cache line, and the shortest padding for which non-temporal stores are faster. */
 enum { LINE = 64, LONG_PADDING = 1 << 16 };
 
-/* Zeroes whole lines past the caches, but not the last byte, which memset() writes: sanitizers see
- * it. Returns the number of bytes zeroed. */
+/* Zeroes whole cache lines by non-temporal stores, and returns the number of bytes zeroed. The last
+ * byte is left to memset(), which sanitizers check. */
 static size_t stream_lines(uint8_t *to, size_t bytes)
 {
     const __m128i zeros = _mm_setzero_si128();

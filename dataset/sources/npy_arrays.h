@@ -26,7 +26,7 @@ typedef struct npy_array {
     const uint8_t *held; /* its elements in `memory`, in C order */
     uint64_t *starts;    /* ragged: the first row of each sample, and the end; else NULL */
     uint64_t samples;    /* ragged: number of samples */
-    uint32_t rows;       /* ragged: 1 + the array with the number of its rows; else 0 */
+    uint32_t rows;       /* ragged: 1 + the number of the array with its row counts; else 0 */
     bool counts;         /* it has the lengths of a ragged array */
     char title[256];     /* name of the file without folder and extension, or that of the member */
     sluice_column column;

@@ -58,9 +58,9 @@ typedef struct column_info {
     bool is_ready;  /* an image map has written it */
     bool is_converted; /* images: a conversion has changed the type of its values */
     double white;      /* images: the value of white (schema_white()); 0: unknown */
-    uint32_t rows;     /* ragged plain columns: 1 + the buffer of the number of rows, NAME_length or
-                          that of another column; the rows from there on are zero. 0: all rows may have
-                          values */
+    uint32_t rows;     /* ragged plain columns: 1 + the buffer with the number of rows, NAME_length
+                          of this or another column; rows behind them are zeros. 0: all rows may
+                          have values */
     bool counts_boxes; /* the number of boxes of a column of the source */
     bool is_text;      /* ragged plain columns of u8: the source says that they are UTF-8 */
     uint32_t counted;  /* plain columns: 1 + the buffer of the column with their number of rows, if

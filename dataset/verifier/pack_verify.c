@@ -148,7 +148,7 @@ static sluice_status open_source(verify_run *run, sluice_status st)
 
 /* ---- discovery of packs ---------------------------------------------------------------------- */
 
-/* Reports a pack that was written from a corrupt stream, which cannot be repaired. */
+/* Reports that the pack was written from a corrupt stream: it cannot be repaired. */
 static void report_mark(verify_run *run)
 {
     report_sample(run, PACK_CORRUPT, PACK_CORRUPT_WHY);

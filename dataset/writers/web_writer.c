@@ -160,7 +160,7 @@ static size_t print_head(const kept_column *column, const kept_value *value,
     }
 }
 
-/* Returns the size of a member that begins with `head` printed bytes. */
+/* Returns the size of a member. `head` is the size of what print_head() wrote for it. */
 static size_t member_size(const kept_column *column, const kept_value *value, size_t head)
 {
     return form_of(column) == FORM_NUMBER ? head : head + value->size;

@@ -7,8 +7,9 @@
 
 /*
  * Zeroes the bytes of a row of a batch behind its value, as memset() does. Long padding is written
- * past the caches: nobody reads it soon, and a store through a cache would read the memory before.
- * All bytes are written each time, since who gets a batch may write to it.
+ * by non-temporal stores, which bypass the caches: nobody reads it soon, and an ordinary store
+ * would first load the cache line. All bytes are written each time, since a step may have changed
+ * them.
  */
 void sli_zero_padding(void *padding, size_t bytes);
 

@@ -145,7 +145,8 @@ static void steps_get_the_tensors_of_batches_that_are_not_copied(void)
     }
 }
 
-/* Columns of arrays with as many rows as x: their zeros are not copied, what one_hot adds is. */
+/* Columns with the number of rows of x are cut where x is. one_hot fills the rows behind them with
+ * class 0, so its column is copied whole. */
 static void columns_with_the_same_number_of_rows_are_cut(void)
 {
     static const int32_t lengths[] = {20, 3, 14};

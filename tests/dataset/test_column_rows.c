@@ -203,7 +203,7 @@ static void rows_that_cannot_follow_are_refused(void)
          "b has 2, and c 3; make them equal, or put `column c role=plain` before it"},
         {FILES, RAGGED " | column photo image | column p points | column b boxes",
          "column b: its rows belong to p, so it cannot be role=boxes; put `column b role=plain` "
-         "before it, or this stage before that of p"},
+         "before this stage, or this stage before `column p`"},
         {"photo,b,b_length,q",
          "ragged=b[3],q[3]@b | column photo image | column b boxes | column q points",
          "it is f32 (3, 2) and must be f32 (N, K, 2), as its rows belong to boxes"},

@@ -7,7 +7,7 @@
 #include "record_kit.h"
 #include "testing.h"
 
-/* Long padding, which is written past the caches, and short padding. */
+/* Long padding, which is zeroed by non-temporal stores, and short padding. */
 enum { ROW = 200000, SAMPLES = 24, BATCH = 2, SLOTS = 3, PASSES = 4 };
 
 /* Long values and short ones, in turn in the rows of a slot. */

@@ -41,7 +41,7 @@ static sluice_status wrong_role(const column_args *args, const stage_schema *sch
     return owner >= 0 && schema->infos[i].role == ROLE_TIED
                ? sli_fail(SLUICE_E_INVALID,
                           "column %s: its rows belong to %s, so it cannot be role=%s; put `column "
-                          "%s role=plain` before it, or this stage before that of %s",
+                          "%s role=plain` before this stage, or this stage before `column %s`",
                           args->column, schema->columns[owner].name, roles[args->role],
                           args->column, schema->columns[owner].name)
                : sli_fail(SLUICE_E_INVALID, "column %s: it is %s, which cannot be role=%s",
