@@ -15,13 +15,19 @@ static sluice_status read_ranges(first_records *first, const record_range *range
 
     for (uint32_t i = 0; i < first->index->per_record && st == SLUICE_OK; i++) {
         record_part *part = &first->parts[i];
+        ssize_t got;
 
         *part = (record_part){first->bytes.data + at, (size_t)ranges[i].size};
+        got = sli_pread(first->file->fd, first->bytes.data + at, part->size, ranges[i].offset);
         at += part->size;
-        if (part->size > 0 && sli_pread(first->file->fd, first->bytes.data + at - part->size,
-                                        part->size, ranges[i].offset) != (ssize_t)part->size) {
-            st = sli_fail_errno(SLUICE_E_IO, errno, "cannot read the record at %llu",
+        if (got < 0) {
+            st = sli_fail_errno(SLUICE_E_IO, errno, "cannot read the record at byte %llu",
                                 (unsigned long long)ranges[i].offset);
+        } else if ((size_t)got < part->size) {
+            st = sli_fail(SLUICE_E_IO,
+                          "the file ends within the record at byte %llu: it was "
+                          "truncated since it was opened",
+                          (unsigned long long)ranges[i].offset);
         }
     }
     return st;
