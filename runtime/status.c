@@ -103,6 +103,17 @@ sluice_status sli_fail_with(sluice_status status, int error, const char *format,
     return set_own_error(status, error, text);
 }
 
+sluice_status sli_fail_quoting(sluice_status status, const char *format, ...)
+{
+    char text[SLI_ERROR_SIZE];
+    va_list args;
+
+    va_start(args, format);
+    sli_print_args(text, sizeof(text), format, args);
+    va_end(args);
+    return set_own_error(status, last_errno, text);
+}
+
 sluice_status sluice_fail(sluice_status status, const char *format, ...)
 {
     char text[SLI_ERROR_SIZE] = "";

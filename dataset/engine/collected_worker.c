@@ -158,7 +158,7 @@ static sluice_status name_failure(const collected_worker *w, sluice_status statu
 {
     return w->engine->plan->details->dealing.has_choices
                ? status
-               : sli_fail(status, "read: %.900s", sluice_last_error());
+               : sli_fail_quoting(status, "read: %.900s", sluice_last_error());
 }
 
 bool collected_fill_empty(collected_worker *w, const collected_claim *claim)

@@ -103,9 +103,9 @@ static void map_batch(sli_engine *engine, sample_loader *loader, const sli_batch
 
     st = batch_maps_run(loader, &engine->layout, batch);
     if (st != SLUICE_OK) {
-        st = sli_fail(st, "%s: the batch at position %llu of pass %llu: %.700s", loader->last.stage,
-                      (unsigned long long)batch->header->position,
-                      (unsigned long long)batch->header->pass, sluice_last_error());
+        st = sli_fail_quoting(st, "%s: the batch at position %llu of pass %llu: %.700s",
+                              loader->last.stage, (unsigned long long)batch->header->position,
+                              (unsigned long long)batch->header->pass, sluice_last_error());
         engine_fail_row(engine, &task, st, sluice_last_error());
     }
 }

@@ -183,7 +183,8 @@ static void choose_part(collected_worker *w)
 
     collected_wait_while_paused(w->engine, claim);
     if (claim->status != SLUICE_OK) { /* the stream has failed: the claim has no candidates */
-        sli_error_take(sli_fail(claim->status, "read: %.900s", sluice_last_error()), &w->error);
+        sli_error_take(sli_fail_quoting(claim->status, "read: %.900s", sluice_last_error()),
+                       &w->error);
         choice->error = &w->error;
     }
     if (details->dealing.is_stream && details->bucket.count > 0) {

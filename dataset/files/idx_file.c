@@ -6,7 +6,6 @@
 #include "alloc_int.h"
 #include "byte_feed.h"
 #include "compression.h"
-#include "error_int.h"
 #include "plain_file.h"
 #include "status_int.h"
 
@@ -22,13 +21,10 @@ enum { LOADED_AT_ONCE = 1 << 20 };
 /* Prepends the file's name to an error. */
 static sluice_status name_error(const char *path, sluice_status status)
 {
-    sli_error error;
-
     if (status == SLUICE_OK) {
         return status;
     }
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "%s: %.700s", path, error.text);
+    return sli_fail_quoting(status, "%s: %.700s", path, sluice_last_error());
 }
 
 static uint64_t file_end(const idx_header *header)

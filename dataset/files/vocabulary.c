@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "list_text.h"
 #include "plain_file.h"
 #include "rng_int.h"
@@ -228,12 +227,10 @@ sluice_status vocabulary_read(vocabulary *names, const char *path)
     size_t got = 0;
     char *text = NULL;
     int fd = -1;
-    sli_error error;
     sluice_status st = plain_file_open(path, NULL, &fd, &size);
 
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "classes=%.300s: %.600s", path, error.text);
+        return sli_fail_quoting(st, "classes=%.300s: %.600s", path, sluice_last_error());
     }
     if (size > MOST_FILE_BYTES) {
         st = sli_fail(SLUICE_E_UNSUPPORTED, "%s: names of classes may have %d bytes", path,

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sample_check.h"
 
-#include "error_int.h"
 #include "exif.h"
 #include "image_rules.h"
 #include "status_int.h"
@@ -148,16 +147,13 @@ sluice_status sample_check_images(const sample_check *check, uint64_t sample,
     }
     for (uint32_t i = 0; schema != NULL && st == SLUICE_OK && i < schema->column_count; i++) {
         const column_role role = schema->infos[i].role;
-        sli_error error;
 
         if ((int)i == schema->image || (role != ROLE_MASK && role != ROLE_IMAGE)) {
             continue;
         }
         st = check_other(check, sample, i, &first, bytes);
         if (st != SLUICE_OK) {
-            sli_error_take(st, &error);
-            st = sli_fail_with(st, error.error_number, "%s: %.900s", schema->columns[i].name,
-                               error.text);
+            st = sli_fail_quoting(st, "%s: %.900s", schema->columns[i].name, sluice_last_error());
         }
     }
     return st;

@@ -3,7 +3,6 @@
 
 #include <stdio.h>
 
-#include "error_int.h"
 #include "loader_stage.h"
 #include "page_cache.h"
 #include "sample_boxes.h"
@@ -69,10 +68,7 @@ void sample_drop_pages(const sample_loader *loader, uint64_t sample)
 
 void sample_name_column(const char *column, sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    sli_fail_with(status, error.error_number, "%s: %.900s", column, error.text);
+    sli_fail_quoting(status, "%s: %.900s", column, sluice_last_error());
 }
 
 void sample_name(sample_loader *loader, uint64_t sample, char *text, size_t size)

@@ -102,13 +102,10 @@ static sluice_status leave_out(packed_sample *sample, sluice_pack_fate fate, slu
  * own advice. */
 static sluice_status leave_out_unopened(packed_sample *sample, sluice_status status)
 {
-    sli_error error;
-
     if (status == SLUICE_E_UNSUPPORTED && !sli_fault_is_of_process(sli_fault_of_last(status))) {
-        sli_error_take(status, &error);
-        status = sli_fail_with(status, error.error_number,
-                               "%.600s; for `sluice pack` and `sluice convert`, convert it to PNG",
-                               error.text);
+        status = sli_fail_quoting(
+            status, "%.600s; `sluice pack` and `sluice convert` do not take it: convert it to PNG",
+            sluice_last_error());
     }
     return leave_out(sample, SLUICE_PACK_LEFT_NO_IMAGE, status);
 }

@@ -11,7 +11,6 @@
 
 #include "alloc_int.h"
 #include "descriptor_int.h"
-#include "error_int.h"
 #include "log_int.h"
 #include "plain_file.h"
 #include "shard_index.h"
@@ -121,11 +120,8 @@ sluice_status pack_shard_add(pack_shard *shard, const char *key, const packed_sa
         st = shard->folder->writer->add(shard->writer, key, sample->values.values);
     }
     if (st == SLUICE_E_UNSUPPORTED) {
-        sli_error error;
-
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "cannot write sample %.300s: %.700s",
-                             sample->name, error.text);
+        return sli_fail_quoting(st, "cannot write sample %.300s: %.700s", sample->name,
+                                sluice_last_error());
     }
     shard->bytes += sample->takes;
     pack_lines_add(&shard->lines, key, sample);

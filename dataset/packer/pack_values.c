@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "exif.h"
 #include "image_rules.h"
 #include "pack_worker.h"
@@ -276,10 +275,7 @@ static sluice_status find_size(pack_worker *worker, const sample_data *data)
 /* Adds the name of a column to the text of an error, and finds the fault of the machine in it. */
 static sluice_status name_column(const char *column, sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "%s: %.900s", column, error.text);
+    return sli_fail_quoting(status, "%s: %.900s", column, sluice_last_error());
 }
 
 static bool has_followers(const kept_columns *kept)

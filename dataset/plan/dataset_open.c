@@ -136,11 +136,12 @@ static sluice_status probe_sample(sluice_dataset *dataset, uint64_t *sample_out,
     image_decoder_destroy(decoder);
     sample_io_free(&io);
     if (st != SLUICE_OK && !ends) {
-        st = sli_fail(SLUICE_E_INVALID,
-                      "no valid data in the dataset: of %llu samples %llu were tried and none can "
-                      "be read; the last: %.700s",
-                      (unsigned long long)dataset->source_count, (unsigned long long)tries,
-                      sluice_last_error());
+        st = sli_fail_quoting(
+            SLUICE_E_INVALID,
+            "no valid data in the dataset: of %llu samples %llu were tried and none can "
+            "be read; the last: %.700s",
+            (unsigned long long)dataset->source_count, (unsigned long long)tries,
+            sluice_last_error());
     }
     return st;
 }
@@ -200,14 +201,12 @@ static sluice_status open_parts(sluice_dataset *dataset)
 {
     const dataset_parts *parts = dataset_group(dataset);
     sluice_status st = SLUICE_OK;
-    sli_error error;
 
     for (uint32_t i = 0; parts != NULL && i < parts->count && st == SLUICE_OK; i++) {
         st = open_once(parts->items[i].dataset, true);
         if (st != SLUICE_OK) {
-            sli_error_take(st, &error);
-            st = sli_fail_with(st, error.error_number, "%s: part %u: %.900s",
-                               dataset->stages[0].def->name, i + 1, error.text);
+            st = sli_fail_quoting(st, "%s: part %u: %.900s", dataset->stages[0].def->name, i + 1,
+                                  sluice_last_error());
         }
     }
     return st;

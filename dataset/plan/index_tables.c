@@ -338,13 +338,11 @@ static sluice_status parse_weights(const sluice_dataset *dataset, const char *pa
     char *text = NULL;
     size_t size = 0;
     uint64_t line = 0;
-    sli_error error;
     sluice_status st = read_text(path, &text, &size);
 
     if (st == SLUICE_E_IO) {
-        sli_error_take(st, &error);
-        st = sli_fail_with(st, error.error_number,
-                           "neither a column nor a file that can be read: %.300s", error.text);
+        st = sli_fail_quoting(st, "neither a column nor a file that can be read: %.300s",
+                              sluice_last_error());
     }
     if (st == SLUICE_OK && number_text_lines(text, size) != dataset->source_count) {
         st = sli_fail(SLUICE_E_INVALID,

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "mindrecord_format.h"
 #include "mindrecord_header.h"
 #include "status_int.h"
@@ -86,11 +85,8 @@ static sluice_status read_header(const completion *made, const char *path, struc
     st = mindrecord_header_read(fd, (uint64_t)info->st_size, header_out);
     close(fd);
     if (st != SLUICE_OK) {
-        sli_error error;
-
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "%s %.400s: %.600s", made->list.kind->source,
-                             path, error.text);
+        return sli_fail_quoting(st, "%s %.400s: %.600s", made->list.kind->source, path,
+                                sluice_last_error());
     }
     return SLUICE_OK;
 }

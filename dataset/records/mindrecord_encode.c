@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "bytes_int.h"
-#include "error_int.h"
 #include "mindrecord_ints.h"
 #include "mindrecord_map.h"
 #include "printable_int.h"
@@ -88,11 +87,8 @@ static sluice_status check_values(const mindrecord_layout *layout, const record_
     for (uint32_t i = 0; i < layout->count && st == SLUICE_OK; i++) {
         st = check_value(&layout->fields[i], &values[i]);
         if (st != SLUICE_OK) {
-            sli_error error;
-
-            sli_error_take(st, &error);
-            return sli_fail_with(st, error.error_number, "column %.60s: %.600s",
-                                 layout->fields[i].name, error.text);
+            return sli_fail_quoting(st, "column %.60s: %.600s", layout->fields[i].name,
+                                    sluice_last_error());
         }
     }
     return st;

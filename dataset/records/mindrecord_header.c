@@ -101,12 +101,9 @@ static sluice_status read_columns(json_t *fields, mindrecord_header *header)
     {
         mindrecord_column *column = &header->columns[header->column_count];
         sluice_status st = read_type(field, column);
-        sli_error error;
 
         if (st != SLUICE_OK) {
-            sli_error_take(st, &error);
-            return sli_fail_with(st, error.error_number, "the column %.60s: %.600s", name,
-                                 error.text);
+            return sli_fail_quoting(st, "the column %.60s: %.600s", name, sluice_last_error());
         }
         column->name = sli_strdup(name);
         if (column->name == NULL) {

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bytes_int.h"
-#include "error_int.h"
 #include "mindrecord_ints.h"
 #include "mindrecord_map.h"
 #include "status_int.h"
@@ -27,10 +26,7 @@ typedef struct found_value {
 /* Adds the name of a column to an error. */
 static sluice_status name_column(sluice_status status, const char *name)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "the column %.60s: %.700s", name, error.text);
+    return sli_fail_quoting(status, "the column %.60s: %.700s", name, sluice_last_error());
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "error_int.h"
 #include "point_range.h"
 #include "record_numbers.h"
 #include "status_int.h"
@@ -93,7 +92,6 @@ static sluice_status add_item(record_fields *fields, const char *stage, const ch
     const char *colon = strchr(item, ':');
     const char *at = colon != NULL ? strchr(colon, '@') : NULL;
     char declaration[128];
-    sli_error error;
     sluice_status st;
 
     if (at == NULL || colon == item || at == colon + 1 || at - colon > RECORD_NAME_SIZE ||
@@ -103,9 +101,7 @@ static sluice_status add_item(record_fields *fields, const char *stage, const ch
     }
     st = list_add_column(&fields->columns, declaration);
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "%s: fields: %.200s: %.600s", stage, item,
-                             error.text);
+        return sli_fail_quoting(st, "%s: fields: %.200s: %.600s", stage, item, sluice_last_error());
     }
     return find_parts(fields, stage, colon + 1, (size_t)(at - colon - 1));
 }
@@ -179,12 +175,9 @@ static const char *column_name(const record_fields *fields, uint32_t field)
 /* Adds the names of value and column to the text of an error. */
 static sluice_status value_error(const record_fields *fields, uint32_t field, sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "%s (column %s): %.600s",
-                         fields->names.names[fields->parts[field].values[0]],
-                         column_name(fields, field), error.text);
+    return sli_fail_quoting(status, "%s (column %s): %.600s",
+                            fields->names.names[fields->parts[field].values[0]],
+                            column_name(fields, field), sluice_last_error());
 }
 
 static sluice_status is_missing(void)

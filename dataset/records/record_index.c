@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "index_file.h"
 #include "status_int.h"
 
@@ -82,14 +81,12 @@ static sluice_status parse_text(const record_format *format, const record_input 
                                 const char *path, const char *text, record_index *index)
 {
     sluice_status st = format->parse_index(file, text, index);
-    sli_error error;
 
     st = st == SLUICE_OK ? check_cover(file, index) : st;
     if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
         return st;
     }
-    sli_error_take(st, &error);
-    return sli_fail_with(st, error.error_number, "the index %.300s: %.500s", path, error.text);
+    return sli_fail_quoting(st, "the index %.300s: %.500s", path, sluice_last_error());
 }
 
 sluice_status record_index_read_foreign(const record_format *format, const record_input *file,

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "log_int.h"
 #include "pack_fields.h"
 #include "pack_files.h"
@@ -20,11 +19,8 @@ static const uint64_t CHECKED_RECORDS = 100;
 static sluice_status file_error(const record_set *set, const record_file *file,
                                 sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "%s %.400s: %.600s", set->format->files.source,
-                         file->file.path, error.text);
+    return sli_fail_quoting(status, "%s %.400s: %.600s", set->format->files.source, file->file.path,
+                            sluice_last_error());
 }
 
 void record_set_close(record_set *set)
@@ -271,13 +267,11 @@ static sluice_status read_ranges(const record_file *file, int fd, const record_r
 
 static sluice_status record_error(const record_file *file, uint64_t index, sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(
-        status, error.error_number, "record %llu of %.400s, at %llu: %.500s",
-        (unsigned long long)index, file->file.path,
-        (unsigned long long)file->index.ranges[index * file->index.per_record].offset, error.text);
+    return sli_fail_quoting(
+        status, "record %llu of %.400s, at byte %llu: %.500s", (unsigned long long)index,
+        file->file.path,
+        (unsigned long long)file->index.ranges[index * file->index.per_record].offset,
+        sluice_last_error());
 }
 
 sluice_status record_set_read(const record_set *set, uint64_t index, sample_io *io,

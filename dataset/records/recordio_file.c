@@ -7,7 +7,6 @@
 
 #include "bytes_int.h"
 #include "descriptor_int.h"
-#include "error_int.h"
 #include "status_int.h"
 
 static const uint32_t MAGIC = 0xced7230a;
@@ -107,11 +106,8 @@ static sluice_status find_end(file_scan *scan, uint64_t begin, uint64_t *end_out
         }
         st = parse_part(head, at != begin, &part);
         if (st != SLUICE_OK) {
-            sli_error error;
-
-            sli_error_take(st, &error);
-            return sli_fail_with(st, error.error_number, "at byte %llu %.300s",
-                                 (unsigned long long)at, error.text);
+            return sli_fail_quoting(st, "at byte %llu %.300s", (unsigned long long)at,
+                                    sluice_last_error());
         }
         if (part.padded > scan->size - at - RECORDIO_HEAD) {
             return sli_fail(SLUICE_E_CORRUPT,

@@ -186,7 +186,6 @@ static sluice_status read_list(recordio_list *list)
     uint64_t number = 0;
     sluice_status st = read_text(list, &size);
     char *line = list->text;
-    sli_error error;
 
     while (st == SLUICE_OK && line < list->text + size) {
         const size_t length = strcspn(line, "\n");
@@ -203,9 +202,8 @@ static sluice_status read_list(recordio_list *list)
         return SLUICE_OK;
     }
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "line %llu of %.400s: %.300s",
-                             (unsigned long long)number, list->path, error.text);
+        return sli_fail_quoting(st, "line %llu of %.400s: %.300s", (unsigned long long)number,
+                                list->path, sluice_last_error());
     }
     return finish(list);
 }

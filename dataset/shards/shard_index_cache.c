@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "index_file.h"
 #include "log_int.h"
 #include "rng_int.h"
@@ -206,18 +205,15 @@ sluice_status shard_index_read_packed(int fd, const char *shard, shard_index *in
 /* Adds to the last error what the user can do. */
 static sluice_status no_packed_index(sluice_status status)
 {
-    sli_error error;
-
     if (status != SLUICE_E_CORRUPT) {
         return status;
     }
-    sli_error_take(status, &error);
-    return sli_fail_with(
-        status, error.error_number,
+    return sli_fail_quoting(
+        status,
         "%.800s; the index of a pack has the checksums of its images and is not "
         "rebuilt: copy it from another copy of the pack, or run the same `sluice pack` "
         "again; webdataset index=none reads the pack without checksums",
-        error.text);
+        sluice_last_error());
 }
 
 /* ---- finding an index ----------------------------------------------------------------------- */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "file_reader.h"
 #include "image_decoder.h"
 #include "rng_int.h"
@@ -242,7 +241,6 @@ sluice_status box_source_read(const void *opaque, uint64_t index, sample_io *io,
                               sample_data *data_out)
 {
     const box_source *source = opaque;
-    sli_error error;
     sluice_status st = box_source_read_plain(source, index, io, row);
 
     if (st != SLUICE_OK) {
@@ -250,9 +248,7 @@ sluice_status box_source_read(const void *opaque, uint64_t index, sample_io *io,
     }
     st = file_read(source->root_fd, path_of(source, index), io, data_out);
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "%.300s: %.600s", path_of(source, index),
-                             error.text);
+        return sli_fail_quoting(st, "%.300s: %.600s", path_of(source, index), sluice_last_error());
     }
     data_out->listed_width = source->set.images[index].width;
     data_out->listed_height = source->set.images[index].height;

@@ -4,7 +4,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "error_int.h"
 #include "file_reader.h"
 #include "status_int.h"
 #include "text_lines.h"
@@ -50,7 +49,6 @@ sluice_status class_lines_read(int root_fd, const char *path, box_set *set)
     sample_io io = {.lent = NULL};
     sample_data data = {.bytes = NULL};
     uint64_t line = 0;
-    sli_error error;
     sluice_status st = file_read_most(root_fd, path, CLASS_LINES_MOST, &io, &data);
 
     if (st == SLUICE_OK) {
@@ -58,10 +56,9 @@ sluice_status class_lines_read(int root_fd, const char *path, box_set *set)
     }
     sample_io_free(&io);
     if (st != SLUICE_OK && st != SLUICE_E_NO_MEMORY) {
-        sli_error_take(st, &error);
-        st = line > 0 ? sli_fail_with(st, error.error_number, "%.400s:%llu: %.400s", path,
-                                      (unsigned long long)line, error.text)
-                      : sli_fail_with(st, error.error_number, "%.400s: %.400s", path, error.text);
+        st = line > 0 ? sli_fail_quoting(st, "%.400s:%llu: %.400s", path, (unsigned long long)line,
+                                         sluice_last_error())
+                      : sli_fail_quoting(st, "%.400s: %.400s", path, sluice_last_error());
     }
     return st;
 }

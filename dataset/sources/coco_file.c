@@ -11,7 +11,6 @@
 
 #include "alloc_int.h"
 #include "box_form.h"
-#include "error_int.h"
 #include "json_nonfinite.h"
 #include "path_parts.h"
 #include "status_int.h"
@@ -504,15 +503,13 @@ static sluice_status add_place(coco_reader *reader, sluice_status status)
 {
     const json_place place =
         reader->place.line > 0 ? reader->place : json_walk_place(&reader->walk);
-    sli_error error;
 
     if (status == SLUICE_E_IO || status == SLUICE_E_NO_MEMORY) {
         return status;
     }
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "byte %llu, line %llu: %s%.700s",
-                         (unsigned long long)place.byte, (unsigned long long)place.line,
-                         reader->where, error.text);
+    return sli_fail_quoting(status, "byte %llu, line %llu: %s%.700s",
+                            (unsigned long long)place.byte, (unsigned long long)place.line,
+                            reader->where, sluice_last_error());
 }
 
 sluice_status coco_file_read(int fd, const coco_options *options, box_set *set_out,

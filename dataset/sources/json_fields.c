@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "error_int.h"
 #include "status_int.h"
 
 sluice_status json_fields_check(void)
@@ -206,15 +205,13 @@ static sluice_status add_fields(sli_text *text, const json_t *object, const list
 
     for (uint32_t i = 0; st == SLUICE_OK && i < columns->count; i++) {
         const json_t *value = find_value(object, paths->paths[i]);
-        sli_error error;
 
         sli_text_add(text, "%s\"", i > 0 ? "\t" : "");
         st = value != NULL ? add_value(text, &columns->fields[i], value)
                            : sli_fail(SLUICE_E_CORRUPT, "there is no value");
         sli_text_add(text, "\"");
         if (st != SLUICE_OK) {
-            sli_error_take(st, &error);
-            st = sli_fail_with(st, error.error_number, "%s: %.600s", paths->paths[i], error.text);
+            st = sli_fail_quoting(st, "%s: %.600s", paths->paths[i], sluice_last_error());
         }
     }
     return st;

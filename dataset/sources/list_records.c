@@ -251,12 +251,9 @@ static sluice_status write_field(const list_records *list, uint32_t i, const lis
 /* Prepends the name of a column to the last error: JSON has no position of a column. */
 static sluice_status add_column_name(const list_records *list, uint32_t i, sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "%s: %s",
-                         list->columns.schema.columns[list->columns.fields[i].column].name,
-                         error.text);
+    return sli_fail_quoting(status, "%s: %s",
+                            list->columns.schema.columns[list->columns.fields[i].column].name,
+                            sluice_last_error());
 }
 
 /*
@@ -473,7 +470,6 @@ sluice_status list_records_find(list_records *list, const char *path)
     bad_records bad = {.count = 0};
     const char *first;
     bool has_header;
-    sli_error error;
     sluice_status st = list_lines_init(&list->lines, list->text, list->size);
 
     if (st != SLUICE_OK) {
@@ -497,6 +493,5 @@ sluice_status list_records_find(list_records *list, const char *path)
         return st == SLUICE_OK ? judge_records(list, path, has_header, &bad) : st;
     }
     st = add_place(list, at, st);
-    sli_error_take(st, &error);
-    return sli_fail_with(st, error.error_number, "%s:%s", path, error.text);
+    return sli_fail_quoting(st, "%s:%s", path, sluice_last_error());
 }

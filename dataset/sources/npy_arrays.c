@@ -7,7 +7,6 @@
 
 #include "alloc_int.h"
 #include "compressed_file.h"
-#include "error_int.h"
 #include "log_int.h"
 #include "plain_file.h"
 #include "status_int.h"
@@ -225,14 +224,10 @@ static sluice_status open_deflated(const file_part *part, const zip_member *memb
 /* Adds the file, and the member if it is one, to the text of an error. */
 static sluice_status name_error(sluice_status st, const char *path, const char *member)
 {
-    sli_error error;
-
-    sli_error_take(st, &error);
     return member == NULL
-               ? sli_fail_with(st, error.error_number, "npy: %s: %.700s", path, error.text)
-               : sli_fail_with(st, error.error_number,
-                               "npy: %s: member %s: %.700s; members=A,B,... chooses others", path,
-                               member, error.text);
+               ? sli_fail_quoting(st, "npy: %s: %.700s", path, sluice_last_error())
+               : sli_fail_quoting(st, "npy: %s: member %s: %.700s; members=A,B,... chooses others",
+                                  path, member, sluice_last_error());
 }
 
 /* The next array, with its title. E_INVALID: there are too many. */

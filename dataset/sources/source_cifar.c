@@ -13,7 +13,6 @@
 #include "alloc_int.h"
 #include "compressed_file.h"
 #include "descriptor_int.h"
-#include "error_int.h"
 #include "source_stage_ops.h"
 #include "status_int.h"
 
@@ -167,12 +166,9 @@ static sluice_status add_file(cifar_source *cifar, const char *dir, const char *
     st = fstat(fd, &info) == 0 && S_ISREG(info.st_mode) ? compressed_file_refuse(fd, NULL)
                                                         : SLUICE_OK;
     if (st != SLUICE_OK) {
-        sli_error error;
-
         close(fd);
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "%s: %s in %s: %.300s", kind->source, name,
-                             dir, error.text);
+        return sli_fail_quoting(st, "%s: %s in %s: %.300s", kind->source, name, dir,
+                                sluice_last_error());
     }
     if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode) || info.st_size == 0 ||
         (uint64_t)info.st_size % bytes != 0) {

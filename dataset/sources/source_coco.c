@@ -127,7 +127,6 @@ static sluice_status draw_shape(void *user, const set_box *box, object_raster *r
     const shape_file *file = user;
     image_buffer *text = &file->io->bytes;
     size_t got = 0;
-    sli_error error;
     sluice_status st = image_buffer_reserve(text, box->shape_bytes);
 
     if (st == SLUICE_OK) {
@@ -139,9 +138,8 @@ static sluice_status draw_shape(void *user, const set_box *box, object_raster *r
         st = coco_shape_add(raster, (const char *)text->data, got);
     }
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        st = sli_fail_with(st, error.error_number, "byte %llu: segmentation: %.600s",
-                           (unsigned long long)box->shape, error.text);
+        st = sli_fail_quoting(st, "byte %llu: segmentation: %.600s", (unsigned long long)box->shape,
+                              sluice_last_error());
     }
     return st;
 }

@@ -14,7 +14,6 @@
 
 #include "alloc_int.h"
 #include "compressed_file.h"
-#include "error_int.h"
 #include "file_reader.h"
 #include "folder_pairs.h"
 #include "format_int.h"
@@ -206,7 +205,6 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
 {
     const bool of_folder = is_folder(args->file);
     sluice_status st;
-    sli_error error;
 
     if (of_folder &&
         (args->root[0] != '\0' || args->classes[0] != '\0' || args->fields[0] != '\0')) {
@@ -227,9 +225,7 @@ static sluice_status open_list(image_list *list, const image_list_args *args)
         st = root_folder_open(args->file, args->root, &list->root_fd);
     }
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "image_list: %s: %.700s", args->file,
-                             error.text);
+        return sli_fail_quoting(st, "image_list: %s: %.700s", args->file, sluice_last_error());
     }
     st = list_records_find(&list->records, args->file);
     if (st == SLUICE_OK && !of_folder && !list->is_json) {
@@ -301,7 +297,6 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
                                sample_data *data_out)
 {
     char path[PATH_MAX];
-    sli_error error;
     sluice_status st = list_copy_field(field, path, sizeof(path));
 
     if (st == SLUICE_OK && list->is_json && path[0] != '/' && path_leads_up(path)) {
@@ -313,8 +308,7 @@ static sluice_status read_path(const image_list *list, const list_field *field, 
         st = file_read(list->root_fd, path, io, data_out);
     }
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        sli_fail_with(st, error.error_number, "%.300s: %.600s", path, error.text);
+        sli_fail_quoting(st, "%.300s: %.600s", path, sluice_last_error());
         return st;
     }
     return st;

@@ -12,7 +12,6 @@
 #include "byte_feed.h"
 #include "bytes_int.h"
 #include "compression.h"
-#include "error_int.h"
 #include "record_source.h"
 #include "status_int.h"
 #include "stream_files.h"
@@ -133,13 +132,10 @@ static const char *path_of(const tf_pass *pass)
 /* Adds file and offset to the text of an error. */
 static sluice_status place_error(const tf_pass *pass, sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number,
-                         "tfrecord: record %llu of %.400s, at %llu of its data: %.500s",
-                         (unsigned long long)pass->record, byte_feed_title(path_of(pass)),
-                         (unsigned long long)pass->at, error.text);
+    return sli_fail_quoting(status,
+                            "tfrecord: record %llu of %.400s, at byte %llu of its data: %.500s",
+                            (unsigned long long)pass->record, byte_feed_title(path_of(pass)),
+                            (unsigned long long)pass->at, sluice_last_error());
 }
 
 static sluice_status open_file(tf_pass *pass)

@@ -71,7 +71,6 @@ static sluice_status voc_read_other(const void *opaque, uint64_t index, uint32_t
     const char *image = source->set.names + source->set.images[index].name;
     const char *stem = strchr(image, '/') + 1;
     char path[PATH_MAX];
-    sli_error error;
     sluice_status st;
 
     (void)column;
@@ -79,8 +78,7 @@ static sluice_status voc_read_other(const void *opaque, uint64_t index, uint32_t
              (int)(strrchr(stem, '.') - stem), stem);
     st = file_read(source->root_fd, path, io, data_out);
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "%.300s: %.600s", path, error.text);
+        return sli_fail_quoting(st, "%.300s: %.600s", path, sluice_last_error());
     }
     return st;
 }

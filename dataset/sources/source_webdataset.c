@@ -11,7 +11,6 @@
 
 #include "alloc_int.h"
 #include "crc32c_int.h"
-#include "error_int.h"
 #include "file_list.h"
 #include "format_int.h"
 #include "image_decoder.h"
@@ -236,7 +235,6 @@ static bool may_have_head(const web_shard *shard, const shard_sample *sample)
  */
 static sluice_status check_members(int fd, const web_shard *shard, uint64_t index)
 {
-    sli_error error;
     sluice_status st = (shard->index.samples[index].flags & SHARD_HAS_CRC) != 0
                            ? shard_sample_check(fd, &shard->index, index)
                            : SLUICE_OK;
@@ -244,12 +242,11 @@ static sluice_status check_members(int fd, const web_shard *shard, uint64_t inde
     if (st == SLUICE_OK) {
         return st;
     }
-    sli_error_take(st, &error);
-    return sli_fail_with(
-        st, error.error_number,
+    return sli_fail_quoting(
+        st,
         "%.200s, in the shard %s; the shard and its index %s.sluice must be of the same pack: "
         "copy both again",
-        error.text, shard->file.path, shard->file.path);
+        sluice_last_error(), shard->file.path, shard->file.path);
 }
 
 /*

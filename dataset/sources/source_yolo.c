@@ -254,7 +254,6 @@ static sluice_status draw_line(void *user, const set_box *box, object_raster *ra
 {
     label_file *file = user;
     char path[PATH_MAX] = "";
-    sli_error error;
     sluice_status st = yolo_label_path(file->image, path, sizeof(path))
                            ? SLUICE_OK
                            : sli_fail(SLUICE_E_IO, "its path is too long");
@@ -269,9 +268,8 @@ static sluice_status draw_line(void *user, const set_box *box, object_raster *ra
                  : sli_fail(SLUICE_E_CORRUPT, "the file is shorter than when it was opened");
     }
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        st = sli_fail_with(st, error.error_number, "%.300s: byte %llu: %.500s", path,
-                           (unsigned long long)box->shape, error.text);
+        st = sli_fail_quoting(st, "%.300s: byte %llu: %.500s", path, (unsigned long long)box->shape,
+                              sluice_last_error());
     }
     return st;
 }

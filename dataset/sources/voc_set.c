@@ -112,7 +112,6 @@ static sluice_status read_split(set_reader *reader, const char *path)
     text_lines lines = text_lines_of((const char *)data.bytes, data.size);
     const char *at;
     const char *end;
-    sli_error error;
 
     while (st == SLUICE_OK && text_lines_next(&lines, &at, &end)) {
         st = add_line(reader, at, end);
@@ -120,10 +119,10 @@ static sluice_status read_split(set_reader *reader, const char *path)
     if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
         return st;
     }
-    sli_error_take(st, &error);
-    return lines.number > 0 ? sli_fail_with(st, error.error_number, "%s:%llu: %.600s", path,
-                                            (unsigned long long)lines.number, error.text)
-                            : sli_fail_with(st, error.error_number, "%s: %.600s", path, error.text);
+    return lines.number > 0
+               ? sli_fail_quoting(st, "%s:%llu: %.600s", path, (unsigned long long)lines.number,
+                                  sluice_last_error())
+               : sli_fail_quoting(st, "%s: %.600s", path, sluice_last_error());
 }
 
 /* The annotations of the folder, as stems. */

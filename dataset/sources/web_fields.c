@@ -5,7 +5,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "error_int.h"
 #include "format_int.h"
 #include "image_extensions.h"
 #include "status_int.h"
@@ -293,7 +292,6 @@ static sluice_status add_path(web_fields *fields, const char *text, const char *
     web_field field = {.kind = WEB_JSON, .rows_of = -1, .column = fields->column_count};
     web_field *found = NULL;
     uint32_t columns = 0;
-    sli_error error;
     sluice_status st;
 
     if (path == NULL || from[0] == '.' || strchr(from, '/') != NULL ||
@@ -306,9 +304,8 @@ static sluice_status add_path(web_fields *fields, const char *text, const char *
         st = web_json_add(found->json, declaration, path, fields->column_count, &columns);
     }
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        return sli_fail_with(st, error.error_number, "webdataset: fields: %.100s: %.700s", text,
-                             error.text);
+        return sli_fail_quoting(st, "webdataset: fields: %.100s: %.700s", text,
+                                sluice_last_error());
     }
     fields->column_count += columns;
     return SLUICE_OK;

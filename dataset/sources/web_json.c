@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "status_int.h"
 
 sluice_status web_json_create(web_json **json_out)
@@ -87,11 +86,7 @@ bool web_json_is_in(const web_json *json, void *const *row)
 /* Adds the path of a value to the text of an error. */
 static sluice_status value_error(const web_json *json, uint32_t i, sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "%s: %.600s", json->paths.paths[i],
-                         error.text);
+    return sli_fail_quoting(status, "%s: %.600s", json->paths.paths[i], sluice_last_error());
 }
 
 /* Writes the fields of a record into a row of the member's own columns. fields: is set to them. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "log_int.h"
 #include "pack_files.h"
 #include "status_int.h"
@@ -50,11 +49,8 @@ fields_shard *web_set_shard(const web_set *set, uint64_t *index)
 sluice_status web_member_error(const fields_shard *shard, const web_field *field,
                                sluice_status status)
 {
-    sli_error error;
-
-    sli_error_take(status, &error);
-    return sli_fail_with(status, error.error_number, "member .%s in the shard %s: %.600s",
-                         field->field, shard->file.path, error.text);
+    return sli_fail_quoting(status, "member .%s in the shard %s: %.600s", field->field,
+                            shard->file.path, sluice_last_error());
 }
 
 /* Sets the dtype and shape of an array field to those of the first sample. */

@@ -6,7 +6,6 @@
 #include <yaml.h>
 
 #include "alloc_int.h"
-#include "error_int.h"
 #include "library_calls.h"
 #include "status_int.h"
 #include "text_int.h"
@@ -437,7 +436,6 @@ static sluice_status end_map(data_reader *reader)
 static sluice_status read_text(data_reader *reader, const char *text, size_t size)
 {
     sluice_status st;
-    sli_error error;
 
     calls.yaml_parser_set_input_string(&reader->parser, (const unsigned char *)text, size);
     st = read_map(reader);
@@ -448,9 +446,8 @@ static sluice_status read_text(data_reader *reader, const char *text, size_t siz
     if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY || reader->line == 0) {
         return st;
     }
-    sli_error_take(st, &error);
-    return sli_fail_with(st, error.error_number, "line %llu: %.800s",
-                         (unsigned long long)reader->line, error.text);
+    return sli_fail_quoting(st, "line %llu: %.800s", (unsigned long long)reader->line,
+                            sluice_last_error());
 }
 
 sluice_status yolo_data_read(const char *text, size_t size, const char *split, yolo_data *data,

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "error_int.h"
 #include "file_reader.h"
 #include "image_extensions.h"
 #include "path_parts.h"
@@ -158,7 +157,6 @@ static sluice_status add_lines(const char *list, const char *text, size_t size, 
     const char *slash = strrchr(list, '/');
     sluice_status st = SLUICE_OK;
     char folder[PATH_MAX];
-    sli_error error;
     const char *at;
     const char *end;
 
@@ -169,9 +167,8 @@ static sluice_status add_lines(const char *list, const char *text, size_t size, 
     if (st == SLUICE_OK || st == SLUICE_E_NO_MEMORY) {
         return st;
     }
-    sli_error_take(st, &error);
-    return sli_fail_with(st, error.error_number, "%.300s:%llu: %.600s", list,
-                         (unsigned long long)lines.number, error.text);
+    return sli_fail_quoting(st, "%.300s:%llu: %.600s", list, (unsigned long long)lines.number,
+                            sluice_last_error());
 }
 
 static sluice_status add_list(int root_fd, const char *list, image_files *images)
@@ -179,12 +176,10 @@ static sluice_status add_list(int root_fd, const char *list, image_files *images
     const size_t before = images->count;
     sample_io io = {.lent = NULL};
     sample_data data = {.bytes = NULL};
-    sli_error error;
     sluice_status st = file_read(root_fd, list, &io, &data);
 
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        st = sli_fail_with(st, error.error_number, "%.400s: %.400s", list, error.text);
+        st = sli_fail_quoting(st, "%.400s: %.400s", list, sluice_last_error());
     } else {
         st = add_lines(list, (const char *)data.bytes, data.size, images);
     }

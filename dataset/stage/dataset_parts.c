@@ -233,14 +233,12 @@ static sluice_status check_stages(const stage_def *def, const char *name,
                                   const sluice_dataset *dataset)
 {
     const stage_schema *schema = &dataset->schema;
-    sli_error error;
 
     for (uint32_t i = 0; i < dataset->stage_count; i++) {
         const sluice_status st = dataset_parts_allow(dataset->stages[i].def);
 
         if (st != SLUICE_OK) {
-            sli_error_take(st, &error);
-            return sli_fail_with(st, error.error_number, "%s: %.900s", name, error.text);
+            return sli_fail_quoting(st, "%s: %.900s", name, sluice_last_error());
         }
     }
     for (uint32_t i = 0; i < schema->column_count; i++) {

@@ -255,7 +255,7 @@ static sluice_status check_defaults(const named_stage *named)
     }
     stage_args_free(def, stage.args.bytes);
     return st == SLUICE_E_INVALID
-               ? sli_fail(st, "%s: a default is wrong: %s", call, sluice_last_error())
+               ? sli_fail_quoting(st, "%s: a default is wrong: %s", call, sluice_last_error())
                : st;
 }
 

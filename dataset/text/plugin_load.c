@@ -309,6 +309,6 @@ sluice_status sluice_plugin_load_listed(void)
         list += length + (list[length] == ':');
     }
     return st == SLUICE_E_INVALID || st == SLUICE_E_IO
-               ? sli_fail(st, "SLUICE_PLUGINS: %s", sluice_last_error())
+               ? sli_fail_quoting(st, "SLUICE_PLUGINS: %s", sluice_last_error())
                : st;
 }

@@ -233,16 +233,13 @@ static sluice_status add_sample(void *opaque, const char *key, const kept_value 
 {
     mindrecord_samples *samples = opaque;
     record_value of_row[SLUICE_MAX_COLUMNS];
-    sli_error error;
     sluice_status st;
 
     (void)key; /* rows have their position only */
     kept_records_values(samples->file->kept, values, of_row);
     st = mindrecord_writer_add(samples->writer, of_row);
     if (st == SLUICE_E_UNSUPPORTED) {
-        sli_error_take(st, &error);
-        st = sli_fail_with(st, error.error_number, "%.600s; --format webdataset keeps it",
-                           error.text);
+        st = sli_fail_quoting(st, "%.600s; --format webdataset keeps it", sluice_last_error());
     }
     return name_file(samples, st);
 }

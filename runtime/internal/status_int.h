@@ -24,10 +24,16 @@ sluice_status sli_fail(sluice_status status, const char *format, ...) SLUICE_PRI
 sluice_status sli_fail_errno(sluice_status status, int error, const char *format, ...)
     SLUICE_PRINTF(3, 4);
 
-/* sli_fail() that stores an errno value but does not append its text: for texts that quote the last
- * error. */
+/* sli_fail() that stores an errno value but does not append its text. */
 sluice_status sli_fail_with(sluice_status status, int error, const char *format, ...)
     SLUICE_PRINTF(3, 4);
+
+/*
+ * sli_fail() for a text that has the last error's in it: sluice_last_error() is one of the
+ * arguments. Keeps the errno value of that error, by which faults of the machine are known
+ * (fault_int.h).
+ */
+sluice_status sli_fail_quoting(sluice_status status, const char *format, ...) SLUICE_PRINTF(2, 3);
 
 /* The errno value of this thread's last error; 0: no errno value. */
 int sli_last_errno(void);

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "error_int.h"
 #include "log_int.h"
 #include "rng_int.h"
 #include "stages_allowed_int.h"
@@ -162,18 +161,16 @@ static sluice_status explain_hash(const train_state *kept, const train_state *mi
                                   sluice_status status)
 {
     const char *source = kept->data.source;
-    sli_error error;
 
     if (status != SLUICE_E_INVALID || mine->allow == NULL ||
         !(is_shortened(kept->data.stages) || (source != NULL && is_shortened(source)))) {
         return status;
     }
-    sli_error_take(status, &error);
-    return sli_fail_with(
-        status, error.error_number,
+    return sli_fail_quoting(
+        status,
         "%.500s (config.allow cannot tell: a position has only the beginning and a "
         "hash of so long a pipeline)",
-        error.text);
+        sluice_last_error());
 }
 
 static sluice_status compare(const sluice_channel_position *from, train_state *mine)
@@ -255,7 +252,7 @@ sluice_status channel_identity_check(const sluice_channel_position *from,
     if (st == SLUICE_OK) {
         return logs ? warn_unversioned(plan) : SLUICE_OK;
     }
-    return sli_fail(
+    return sli_fail_quoting(
         st,
         "cannot resume from config.position: %.600s; restore the earlier value, begin without "
         "config.position, or, to continue with other data all the same, set "

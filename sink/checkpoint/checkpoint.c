@@ -403,16 +403,18 @@ static sluice_status does_not_fit(sluice_status status, const loaded_checkpoint 
     const bool corrupt = status == SLUICE_E_CORRUPT || status == SLUICE_E_IO;
 
     if (corrupt && find_last(from->store_fd, from->step, name, &step, &early)) {
-        return sli_fail(status,
-                        "cannot resume from %s: %.600s; restore it from a copy, or remove the "
-                        "folder %s to resume from %s",
-                        from->path, sluice_last_error(), from->name, name);
+        return sli_fail_quoting(
+            status,
+            "cannot resume from %s: %.600s; restore it from a copy, or remove the "
+            "folder %s to resume from %s",
+            from->path, sluice_last_error(), from->name, name);
     }
-    return sli_fail(status, "cannot resume from %s: %.600s; %s, or name another folder", from->path,
-                    sluice_last_error(),
-                    corrupt                          ? "restore it from a copy"
-                    : status == SLUICE_E_UNSUPPORTED ? "continue with the version that wrote it"
-                                                     : "restore the earlier value");
+    return sli_fail_quoting(status, "cannot resume from %s: %.600s; %s, or name another folder",
+                            from->path, sluice_last_error(),
+                            corrupt ? "restore it from a copy"
+                            : status == SLUICE_E_UNSUPPORTED
+                                ? "continue with the version that wrote it"
+                                : "restore the earlier value");
 }
 
 /* Checks the listed files, of which the ranks share the reading. */

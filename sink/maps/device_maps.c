@@ -283,8 +283,8 @@ sluice_status device_maps_open(device_maps *maps, sluice_device *device, uint32_
     }
     st = sli_device_alloc(device, (size_t)bytes, &m->memory);
     if (st != SLUICE_OK) {
-        return sli_fail(st, "outputs of device maps, %llu bytes: %.600s", (unsigned long long)bytes,
-                        sluice_last_error());
+        return sli_fail_quoting(st, "outputs of device maps, %llu bytes: %.600s",
+                                (unsigned long long)bytes, sluice_last_error());
     }
     m->bytes = bytes;
     data = m->memory;

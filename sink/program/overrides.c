@@ -179,7 +179,7 @@ sluice_status overrides_explain(sluice_status st, const char *used)
     if (st != SLUICE_E_INVALID || used[0] == '\0') {
         return st;
     }
-    return sli_fail(st, "%.800s (environment: %s)", sluice_last_error(), used);
+    return sli_fail_quoting(st, "%.800s (environment: %s)", sluice_last_error(), used);
 }
 
 /* ---- the mode -------------------------------------------------------------------------------- */

@@ -149,8 +149,8 @@ static sluice_status trace_steps(mode_check *c, sluice_mode mode)
     }
     st = nested_run(c->run->device, &model, c->run->feed.config.dataset, &config, NULL);
     if (st < 0) {
-        return sli_fail(st, "check, in %s mode: %.900s", sluice_mode_name(mode),
-                        sluice_last_error());
+        return sli_fail_quoting(st, "check, in %s mode: %.900s", sluice_mode_name(mode),
+                                sluice_last_error());
     }
     return st == SLUICE_STOPPED ? st : SLUICE_OK;
 }

@@ -87,7 +87,7 @@ sluice_status validation_check(const train_run *run)
     if (st == SLUICE_OK) {
         return st;
     }
-    return sli_fail(st, "validation: %.900s", sluice_last_error());
+    return sli_fail_quoting(st, "validation: %.900s", sluice_last_error());
 }
 
 /* Adds up the sums and the number of samples over all ranks. */
@@ -157,8 +157,8 @@ static sluice_status run_validation(train_run *run, validation_results *results_
     count_errors(run, &v.errors);
     polled_time_restart(&run->watch.still); /* the duration of the validation is not a stall */
     if (st < 0) {
-        return sli_fail(st, "validation after %llu steps: %.900s",
-                        (unsigned long long)run->progress.step, sluice_last_error());
+        return sli_fail_quoting(st, "validation after %llu steps: %.900s",
+                                (unsigned long long)run->progress.step, sluice_last_error());
     }
     return st == SLUICE_STOPPED ? st : find_results(run, &v, start, results_out);
 }

@@ -3,12 +3,14 @@
 #include <stdio.h>
 
 #include "dataset_kit.h"
+#include "descriptor_int.h"
 #include "engine_kit.h"
 #include "fault_kit.h"
+#include "record_kit.h"
 #include "testing.h"
 
-/* Runs a pipeline whose bad samples are replaced, until there are no descriptors left: these are no
- * bad samples, of which a run goes on with others. */
+/* Runs a pipeline with on_error=replace, and takes all file descriptors away. That must end the
+ * run: samples that cannot be read for this reason are not bad, and must not be replaced. */
 static void check_ends(const char *pipeline)
 {
     const run_options options = {
@@ -21,6 +23,7 @@ static void check_ends(const char *pipeline)
     T_OK(next_batch(&run));
     fault_pauses_begin();
     for (int i = 0; st == SLUICE_OK && i < 100; i++) {
+        sli_held_files_drop();
         fault_take_descriptors(); /* again, as readahead may have had one */
         st = next_batch(&run);
     }
@@ -65,7 +68,27 @@ static void images_of_folders_and_lists(void)
     check_ends(pipeline);
 }
 
+/* Shards are opened again after their descriptors were dropped. */
+static void shards_of_records(void)
+{
+    record_bytes file = {NULL, 0, 0};
+    char path[400];
+    char pipeline[600];
+
+    for (int32_t i = 0; i < 20; i++) {
+        record_maker maker = {.names = {.count = 0}};
+
+        maker_numbers(&maker, "label", SLUICE_I32, &i, 1);
+        maker_end(&maker, &file);
+    }
+    snprintf(path, sizeof(path), "%s", t_path(t_folder(), "a.tfrecord"));
+    write_records(&file, path);
+    snprintf(pipeline, sizeof(pipeline), "tfrecord %s fields=label:label@i32 | batch 4", path);
+    check_ends(pipeline);
+}
+
 const t_test read_faults_tests[] = {
+    T_TEST(shards_of_records),
     T_TEST(images_of_folders_and_lists),
     T_END,
 };

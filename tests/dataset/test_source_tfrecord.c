@@ -221,7 +221,8 @@ static void a_wrong_checksum_is_a_bad_sample(void)
     change_byte(path, (long)first.size + 30);
     dataset = parsedf("tfrecord %s " TFRECORD_ALL " | decode | batch 1", path);
     T_STATUS(get(dataset, 1, &row), SLUICE_E_CORRUPT);
-    snprintf(words, sizeof(words), "record 1 of %s, at %zu: the checksum of its", path, first.size);
+    snprintf(words, sizeof(words), "record 1 of %s, at byte %zu: the checksum of its", path,
+             first.size);
     T_CONTAINS(sluice_last_error(), words);
     T_OK(get(dataset, 2, &row));
     check_row(&row, 2);
@@ -340,7 +341,7 @@ static void files_of_any_image_format_are_images(void)
         config.user = why;
         T_STATUS(sluice_pack(&config, NULL), SLUICE_E_INVALID);
         T_CONTAINS(why, "it is a JPEG 2000 file, and may not be opened");
-        T_CONTAINS(why, "for `sluice pack` and `sluice convert`, convert it to PNG");
+        T_CONTAINS(why, "`sluice pack` and `sluice convert` do not take it: convert it to PNG");
         T_STR(sluice_pack_fate_text(SLUICE_PACK_LEFT_NO_IMAGE),
               "left out: not an image that a pack takes");
     }

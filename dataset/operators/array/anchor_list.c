@@ -7,7 +7,6 @@
 
 #include "alloc_int.h"
 #include "array_values.h"
-#include "error_int.h"
 #include "npy_header.h"
 #include "plain_file.h"
 #include "rng_int.h"
@@ -215,16 +214,13 @@ static sluice_status read_file(const char *stage, const char *path, anchor_list 
     uint64_t size;
     int fd = -1;
     sluice_status st = plain_file_open(path, NULL, &fd, &size);
-    sli_error error;
 
     if (st == SLUICE_OK) {
         st = anchor_list_read(fd, size, list_out);
         close(fd);
     }
     if (st != SLUICE_OK) {
-        sli_error_take(st, &error);
-        st = sli_fail_with(st, error.error_number, "%s: anchors=%s: %.600s", stage, path,
-                           error.text);
+        st = sli_fail_quoting(st, "%s: anchors=%s: %.600s", stage, path, sluice_last_error());
     }
     return st;
 }

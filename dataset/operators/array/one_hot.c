@@ -7,7 +7,6 @@
 
 #include "array_ops.h"
 #include "array_values.h"
-#include "error_int.h"
 #include "stage.h"
 #include "status_int.h"
 
@@ -72,11 +71,8 @@ static sluice_status one_hot_rows(const void *opaque, const sluice_column *from_
                           args->smoothing, vectors + i * args->classes);
 
         if (st != SLUICE_OK) {
-            sli_error error;
-
-            sli_error_take(st, &error);
-            return sli_fail_with(st, error.error_number, "row %llu: %.900s", (unsigned long long)i,
-                                 error.text);
+            return sli_fail_quoting(st, "row %llu: %.900s", (unsigned long long)i,
+                                    sluice_last_error());
         }
     }
     memset(vectors + *rows * args->classes, 0,
