@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rules by which a verdict is decided, in the order of their precedence. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -239,15 +240,27 @@ static double cores_of_workers(const verdict_facts *facts)
     return cost.cpu * (double)facts->run.samples / facts->run.seconds;
 }
 
-/* The steps, or their launches, wait for a CPU, which the workers have: these use most of the
- * cores. No row of the host takes more of the time than that wait. */
+/* Without the workers' load, the steps would wait for neither data nor a CPU: the rate grows by
+ * 1 / (1 - data_wait - queued). Without the steps, each worker would have a core while there are
+ * any: it grows by min(cores.allowed, cores.workers) / cores_of_workers(). True: the first is at
+ * least as much. */
+static bool workers_cost_more_than_steps(const verdict_facts *facts)
+{
+    const double undisturbed = 1 - facts->run.data_wait - facts->run.queued;
+
+    return cores_of_workers(facts) >=
+           undisturbed * fmin(facts->cores.allowed, facts->cores.workers);
+}
+
+/* The steps, or their launches, wait for a CPU, which the workers have. No row of the host takes
+ * more of the time than that wait. */
 static bool workers_starve_the_step(const verdict_facts *facts, verdict *v)
 {
     const char *row;
 
     return verdict_is_fed(facts) && facts->run.queued >= STARVED_SHARE &&
            !verdict_others_hold(facts) && largest_of_host(facts, &row) <= facts->run.queued &&
-           2 * cores_of_workers(facts) > facts->cores.used && set_largest(facts, v) &&
+           workers_cost_more_than_steps(facts) && set_largest(facts, v) &&
            strcmp(verdict_cause(facts, v->at), "cpu") == 0;
 }
 
