@@ -32,18 +32,22 @@ static double most_workers(const verdict_facts *facts, const verdict_stage *at)
 }
 
 /*
- * The most workers for stages that sleep, while no other limit is near. Their rate lies between
- * that of a queue for the cores and that without any wait; below the limit these differ by a fifth
- * at most, so the width of the range that may be promised holds both. 0: there is no such number.
+ * The most workers for stages that sleep, while no other limit is near; if there are no more than
+ * that now, the most that do not reach the limit. Their rate lies between that of a queue for the
+ * cores and that without any wait. Below a part of the limit these differ by a fifth at most, so
+ * the width of the range that may be promised holds both. 0: there is no such number.
  */
-static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict *v,
+static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict_stage *at,
                                    const verdict_cost *cost, report_advice *advice)
 {
     const double width = advice_is_loud(facts, cost) ? LOUD_WIDTH : CALM_WIDTH;
     const advice_range range = advice_range_of(facts, cost, &MORE_SLEEP);
-    const double bound = LIMIT_PART * verdict_rate(facts, cost, 1e9) * (cost->cpu + cost->blocked);
-    const double most = floor(fmin(most_workers(facts, v->at), bound));
+    const double bound = verdict_rate(facts, cost, 1e9) * (cost->cpu + cost->blocked);
+    double most = floor(fmin(most_workers(facts, at), LIMIT_PART * bound));
 
+    if (most <= facts->cores.workers) {
+        most = floor(fmin(most_workers(facts, at), bound));
+    }
     if (most <= facts->cores.workers) {
         return 0;
     }
@@ -82,16 +86,38 @@ static bool has_free_cores(const verdict_facts *facts, const verdict_cost *cost)
            !(machine->has_pressure && machine->cpu_pressure > 0.25);
 }
 
-static bool advise_sleeping(const verdict_facts *facts, const verdict *v, report_advice *advice)
+/* The stage whose sleep takes most of the workers' time, also where another one limits. NULL: none
+ * sleeps. How far files are from the limit of the disk is not known. */
+static const verdict_stage *stage_that_sleeps(const verdict_facts *facts)
+{
+    double most = 0;
+    const verdict_stage *found = NULL;
+
+    for (uint32_t i = 0; i < facts->stage_count; i++) {
+        const verdict_stage *stage = &facts->stages[i];
+        const bool is_ours = (stage->kind & SLI_STAGE_USER) == 0;
+
+        if (stage->has_shares && stage->blocked * stage->busy_s > most &&
+            (stage->kind & SLI_STAGE_SERIAL) == 0 && verdict_only_sleeps(facts, stage) &&
+            !(is_ours && (stage->kind & SLI_STAGE_READ) != 0)) {
+            most = stage->blocked * stage->busy_s;
+            found = stage;
+        }
+    }
+    return found;
+}
+
+static bool advise_sleeping(const verdict_facts *facts, const verdict_stage *at,
+                            report_advice *advice)
 {
     const verdict_cost cost = verdict_cost_of(facts);
 
-    if (!verdict_only_sleeps(facts, v->at)) {
+    if (at == NULL || !verdict_only_sleeps(facts, at)) {
         return false;
     }
-    advice->workers = workers_that_sleep(facts, v, &cost, advice);
+    advice->workers = workers_that_sleep(facts, at, &cost, advice);
     advice_say(advice, "%s is blocked, but not on a lock: more workers overlap their waits",
-               v->at->name);
+               at->name);
     return advice->workers > 0;
 }
 
@@ -123,9 +149,13 @@ bool advice_workers(const verdict_facts *facts, const verdict *v, report_advice 
     if (v->at == NULL || is_serial) {
         return false;
     }
-    return verdict_has_cause(v, "blocked")
-               ? advise_sleeping(facts, v, advice)
-               : verdict_has_cause(v, "cpu") && advise_cores(facts, v, advice);
+    if (verdict_has_cause(v, "blocked")) {
+        return advise_sleeping(facts, v->at, advice);
+    }
+    return verdict_has_cause(v, "cpu") &&
+           (advise_cores(facts, v, advice) ||
+            (!verdict_is_fed(facts) && !disk_is_near(facts) &&
+             advise_sleeping(facts, stage_that_sleeps(facts), advice)));
 }
 
 /* Reads of files that wait: whether for the disk's latency or for its bandwidth is not known. */

@@ -74,6 +74,37 @@ static void a_range_has_its_width_at_most(void)
     T_NEAR(advice[0].rate_high, 1.3 * advice[0].rate_low, 1e-6);
 }
 
+/* Decoding limits, and beside it a map sleeps for two fifths of the time: one more worker. */
+static void a_sleep_beside_the_limit_is_overlapped(void)
+{
+    verdict_facts facts;
+    verdict_cost cost;
+    report_advice advice[REPORT_ADVICE];
+    verdict found;
+    verdict_stage *map;
+
+    facts_base(&facts);
+    facts_add_decode(&facts, 12, 0);
+    map = facts_add_map(&facts, 0, 8, 0);
+    map->waits = (wait_counts){.asleep = 20};
+    verdict_decide(&facts, &found);
+    T_STR(found.stage, "decode");
+    T_TRUE(verdict_advise(&facts, &found, advice) > 0);
+    T_STR(advice[0].change, "workers");
+    T_EQ(advice[0].workers, 3);
+    cost = verdict_cost_of(&facts);
+    T_TRUE(advice[0].rate_low < verdict_queueing(&facts, &cost, 3));
+    T_TRUE(advice[0].rate_high <= 1.3 * advice[0].rate_low + 1e-6);
+    map->waits = (wait_counts){.locked = 20};
+    T_EQ(count_advice(advice, verdict_advise(&facts, &found, advice), "workers"), 0);
+    map->waits = (wait_counts){.asleep = 20};
+    map->busy_s = 3.9; /* of 15.9: three workers would wait for two cores */
+    T_EQ(count_advice(advice, verdict_advise(&facts, &found, advice), "workers"), 0);
+    map->busy_s = 8;
+    facts.run.data_wait = 0.01; /* the steps have what they need */
+    T_EQ(count_advice(advice, verdict_advise(&facts, &found, advice), "workers"), 0);
+}
+
 /* Workers that also sleep are needed in a larger number than cores, which else were idle. */
 static void fewer_workers_still_fill_the_cores(void)
 {
@@ -367,6 +398,7 @@ const t_test verdict_rates_tests[] = {
     T_TEST(the_advised_workers_keep_the_rate_predictable),
     T_TEST(few_workers_more_fill_the_cores),
     T_TEST(a_range_has_its_width_at_most),
+    T_TEST(a_sleep_beside_the_limit_is_overlapped),
     T_TEST(fewer_workers_still_fill_the_cores),
     T_TEST(workers_of_batch_maps_need_slots),
     T_TEST(idle_cores_need_slots_for_batch_maps),
