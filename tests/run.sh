@@ -81,13 +81,14 @@ core_alone() {
         step core ctest --test-dir $folder -V -j "$jobs" -L unit
 }
 
-# plain_debug COMPILER: the library and the tool without a preset or optimisation, for a debugger, and two
-# tests of that tool. Some warnings and passes of a compiler run so only.
+# plain_debug COMPILER: the library and the tool without a preset or optimisation, for a debugger, and with its format
+# modules inside; three tests of them. Some warnings and passes of a compiler run so only.
 plain_debug() {
     folder=build/debug-$1
-    step "debug-$1-build" sh -c 'CC=$1 cmake -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSLUICE_WERROR=ON -DSLUICE_CUDA=OFF &&
-        cmake --build "$2" -j "$3" --target sluice_tool' debug "$1" "$folder" "$jobs" &&
-        step "debug-$1" ctest --test-dir "$folder" -V -R '^(completion|inspect)$'
+    step "debug-$1-build" sh -c 'CC=$1 cmake -B "$2" -DCMAKE_BUILD_TYPE=Debug -DSLUICE_WERROR=ON -DSLUICE_CUDA=OFF \
+        -DSLUICE_LINK_MODULES=ON &&
+        cmake --build "$2" -j "$3" --target sluice_tool sluice sluice_static' debug "$1" "$folder" "$jobs" &&
+        step "debug-$1" ctest --test-dir "$folder" -V -j "$jobs" -R '^(completion|inspect|static)$'
 }
 
 # fuzz_all: the targets of libFuzzer, each for SLUICE_FUZZ_SECONDS (10).

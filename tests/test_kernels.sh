@@ -38,9 +38,16 @@ done
 nvcc=$(cached CUDAToolkit_NVCC_EXECUTABLE)
 archs=$(cached SLUICE_CUDA_ARCHITECTURES | tr ';' ' ')
 [ -x "$nvcc" ] || skip_rest "nvcc is not where it was"
+ptxas=$(dirname "$nvcc")/ptxas
+[ -x "$ptxas" ] || skip_rest "there is no ptxas beside nvcc"
 
-# compile UNIT ARCH OUT FLAG...: the kernels, as the build compiles them.
-compile() {
+# ptx UNIT ARCH OUT: its PTX. That which the tests run on the CPU is taken; else the kernels are compiled, as the build does.
+ptx() {
+    made=$build/tests/ptx/$(basename "$1" .cu)_$2.ptx
+    if [ -e "$made" ]; then
+        cp "$made" "$3"
+        return
+    fi
     unit_file=$root/$1
     target=$2
     out=$3
@@ -48,7 +55,7 @@ compile() {
     for module in runtime numa queue dataset sink; do
         set -- "$@" -I"$root/$module/include" -I"$root/$module/internal"
     done
-    "$nvcc" --fmad=false -O3 -Werror all-warnings -arch="$target" "$@" -o "$out" "$unit_file"
+    "$nvcc" --fmad=false -O3 -Werror all-warnings -arch="compute_$target" "$@" -ptx -o "$out" "$unit_file"
 }
 
 # usage KERNEL LOG: what ptxas says of it, on one line.
@@ -71,8 +78,9 @@ is_lean() {
 
 for arch in $archs; do
     for unit in $units; do
-        check "$unit compiles for sm_$arch without a warning" \
-            compile "$unit" "sm_$arch" "$tmp/cubin" -cubin -Xptxas -v
+        check "$unit compiles to PTX for sm_$arch" ptx "$unit" "$arch" "$tmp/$arch.ptx"
+        check "... and to instructions, without a warning" \
+            "$ptxas" -v --warning-as-error -arch="sm_$arch" -o "$tmp/cubin" "$tmp/$arch.ptx"
         cp "$tmp/log" "$tmp/usage"
         for kernel in $(kernels_of "$unit"); do
             line=$(usage "$kernel" "$tmp/usage")
@@ -108,7 +116,7 @@ case " $archs " in
 esac
 : >"$tmp/ptx"
 for unit in $units; do
-    compile "$unit" "compute_$shape" "$tmp/unit.ptx" -ptx 2>&1
+    ptx "$unit" "$shape" "$tmp/unit.ptx" 2>&1
     cat "$tmp/unit.ptx" >>"$tmp/ptx"
 done
 for kernel in $controls; do
