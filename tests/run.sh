@@ -121,6 +121,8 @@ else
     # The unit tests have the threads of the tool; the last ones have one thread.
     one_thread="(conversion|crc32c|resample_[a-z]*|convnet_[a-z]*)(_v3|_portable)?|null_calls|permutation|color_chain|warps"
     one_thread="$one_thread|stage_swaps|image_blur|getnext_gather|jpeg_[a-z]*|png|source_webdataset|source_image_folder|fuzz_[a-z]*"
+    one_thread="$one_thread|jp2|tiff|tiff_wide|webp|pnm|bmp|gif|shard_[a-z]*|mindrecord_(files|rows|writer)|checkpoint_damage"
+    one_thread="$one_thread|plan_[a-z]*|order_[a-z]*|pipeline_[a-z]*|core_division|recorded_machines|verdict(_machines|_rates)?"
     # copy_streams looks at memory that a copy of the fake writes.
     left_out="-E ^($once|cli|show|pictures|compare|report_page|fake_cuda_copy_streams|$one_thread)$"
     CC=gcc CXX=g++ build_and_test tsan --preset tsan $few
