@@ -244,8 +244,9 @@ static sluice_status keep_error(custom_pass *pass, stream_item *item, sluice_sta
         return SLUICE_CLOSED;
     }
     if (++pass->errors == ERRORS_MOST) {
-        return sli_fail(status, "next() has failed %d times without a sample; the last: %.700s",
-                        ERRORS_MOST, text);
+        return sli_fail_quoting(status,
+                                "next() has failed %d times without a sample; the last: %.700s",
+                                ERRORS_MOST, text);
     }
     st = image_buffer_reserve(&item->bytes, size);
     if (st != SLUICE_OK) {

@@ -29,9 +29,9 @@ sluice_status sli_fail_with(sluice_status status, int error, const char *format,
     SLUICE_PRINTF(3, 4);
 
 /*
- * sli_fail() for a text that has the last error's in it: sluice_last_error() is one of the
+ * sli_fail() for a text that quotes this thread's last error: sluice_last_error() is one of the
  * arguments. Keeps the errno value of that error, by which faults of the machine are known
- * (fault_int.h).
+ * (fault_int.h): nothing that may fail may come between.
  */
 sluice_status sli_fail_quoting(sluice_status status, const char *format, ...) SLUICE_PRINTF(2, 3);
 

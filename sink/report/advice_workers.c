@@ -24,37 +24,35 @@ static double within_slots(const verdict_facts *facts, const verdict_stage *at, 
 }
 
 /* More are not worth their memory. */
-static double most_workers(const verdict_facts *facts, const verdict_stage *at)
+static double most_workers(const verdict_facts *facts)
 {
-    const double most = fmin(fmax(MOST_WORKERS, 4 * facts->cores.allowed), 8 * MOST_WORKERS);
-
-    return within_slots(facts, at, most);
+    return fmin(fmax(MOST_WORKERS, 4 * facts->cores.allowed), 8 * MOST_WORKERS);
 }
 
 /*
- * The most workers for stages that sleep, while no other limit is near; if there are no more than
- * that now, the most that do not reach the limit. Their rate lies between that of a queue for the
- * cores and that without any wait. Below a part of the limit these differ by a fifth at most, so
- * the width of the range that may be promised holds both. 0: there is no such number.
+ * Workers for a stage that sleeps: as many as give 0.9 of another limit, or, where that is no more
+ * than now, as many as reach it; `most` at most. Their rate lies between that of a queue for the
+ * cores and that without any wait, which differ by a fifth up to 0.9 of the limit. Above, the upper
+ * end of the range is cut: the rate is near that of the queue. 0: there is no such number.
  */
-static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict_stage *at,
-                                   const verdict_cost *cost, report_advice *advice)
+static uint32_t workers_that_sleep(const verdict_facts *facts, const verdict_cost *cost,
+                                   double most, report_advice *advice)
 {
     const double width = advice_is_loud(facts, cost) ? LOUD_WIDTH : CALM_WIDTH;
     const advice_range range = advice_range_of(facts, cost, &MORE_SLEEP);
     const double bound = verdict_rate(facts, cost, 1e9) * (cost->cpu + cost->blocked);
-    double most = floor(fmin(most_workers(facts, at), LIMIT_PART * bound));
+    double workers = floor(fmin(most, LIMIT_PART * bound));
 
-    if (most <= facts->cores.workers) {
-        most = floor(fmin(most_workers(facts, at), bound));
+    if (workers <= facts->cores.workers) {
+        workers = floor(fmin(most, bound));
     }
-    if (most <= facts->cores.workers) {
+    if (workers <= facts->cores.workers) {
         return 0;
     }
-    advice->rate_low = range.low * verdict_queueing(facts, cost, (uint32_t)most);
+    advice->rate_low = range.low * verdict_queueing(facts, cost, (uint32_t)workers);
     advice->rate_high =
-        fmin(range.high * verdict_rate(facts, cost, most), width * advice->rate_low);
-    return (uint32_t)most;
+        fmin(range.high * verdict_rate(facts, cost, workers), width * advice->rate_low);
+    return (uint32_t)workers;
 }
 
 /* True if reading files waits for the disk, whose limit is not known. */
@@ -71,6 +69,13 @@ static bool disk_is_near(const verdict_facts *facts)
     return false;
 }
 
+/* True if threads that become ready run at once. */
+static bool is_calm(const verdict_facts *facts, const verdict_cost *cost)
+{
+    return verdict_waiting(cost) < 2 * ADVICE_LOUD_SHARE &&
+           !(facts->machine.has_pressure && facts->machine.cpu_pressure > 0.25);
+}
+
 /*
  * True if one more worker would run at once: cores are free, and neither other processes nor
  * further threads of this one, such as those of OpenMP, take them. `spare` counts threads that have
@@ -78,47 +83,65 @@ static bool disk_is_near(const verdict_facts *facts)
  */
 static bool has_free_cores(const verdict_facts *facts, const verdict_cost *cost)
 {
-    const report_machine *machine = &facts->machine;
     const verdict_cores *cores = &facts->cores;
 
     return cores->spare >= 1 && cores->allowed - cores->used >= cores->spare / 2 &&
-           verdict_waiting(cost) < 2 * ADVICE_LOUD_SHARE &&
-           !(machine->has_pressure && machine->cpu_pressure > 0.25);
+           is_calm(facts, cost);
 }
 
-/* The stage whose sleep takes most of the workers' time, also where another one limits. NULL: none
- * sleeps. How far files are from the limit of the disk is not known. */
-static const verdict_stage *stage_that_sleeps(const verdict_facts *facts)
+/* True if each core has a worker, and yet they are idle for half of the time at least that one
+ * more worker would use. */
+static bool has_idle_time(const verdict_facts *facts, const verdict_cost *cost)
 {
-    double most = 0;
+    const verdict_cores *cores = &facts->cores;
+    const double idle = cores->allowed - cores->used - (cores->has_others ? cores->others : 0);
+
+    return cores->workers >= cores->allowed && is_calm(facts, cost) &&
+           idle >= cost->cpu * verdict_now(facts) / cores->workers / 2;
+}
+
+/* The function of the user that is blocked for most of the workers' time. NULL: none is. */
+static const verdict_stage *stage_most_blocked(const verdict_facts *facts)
+{
     const verdict_stage *found = NULL;
+    double most = 0;
 
     for (uint32_t i = 0; i < facts->stage_count; i++) {
         const verdict_stage *stage = &facts->stages[i];
-        const bool is_ours = (stage->kind & SLI_STAGE_USER) == 0;
+        const double blocked = stage->has_shares ? stage->blocked * stage->busy_s : 0;
 
-        if (stage->has_shares && stage->blocked * stage->busy_s > most &&
-            (stage->kind & SLI_STAGE_SERIAL) == 0 && verdict_only_sleeps(facts, stage) &&
-            !(is_ours && (stage->kind & SLI_STAGE_READ) != 0)) {
-            most = stage->blocked * stage->busy_s;
+        if (blocked > most && (stage->kind & SLI_STAGE_USER) != 0 &&
+            (stage->kind & SLI_STAGE_SERIAL) == 0 && verdict_is_steady(facts, stage)) {
+            most = blocked;
             found = stage;
         }
     }
     return found;
 }
 
-static bool advise_sleeping(const verdict_facts *facts, const verdict_stage *at,
+static bool advise_sleeping(const verdict_facts *facts, const verdict *v, const verdict_stage *at,
                             report_advice *advice)
 {
     const verdict_cost cost = verdict_cost_of(facts);
+    double most = most_workers(facts);
 
     if (at == NULL || !verdict_only_sleeps(facts, at)) {
         return false;
     }
-    advice->workers = workers_that_sleep(facts, at, &cost, advice);
+    most = within_slots(facts, v->at, within_slots(facts, at, most));
+    advice->workers = workers_that_sleep(facts, &cost, most, advice);
     advice_say(advice, "%s is blocked, but not on a lock: more workers overlap their waits",
                at->name);
     return advice->workers > 0;
+}
+
+/* Another stage takes the cores, but not all of their time. */
+static bool advise_sleep_beside(const verdict_facts *facts, const verdict *v, report_advice *advice)
+{
+    const verdict_cost cost = verdict_cost_of(facts);
+
+    return !disk_is_near(facts) && has_idle_time(facts, &cost) &&
+           advise_sleeping(facts, v, stage_most_blocked(facts), advice);
 }
 
 static bool advise_cores(const verdict_facts *facts, const verdict *v, report_advice *advice)
@@ -150,12 +173,10 @@ bool advice_workers(const verdict_facts *facts, const verdict *v, report_advice 
         return false;
     }
     if (verdict_has_cause(v, "blocked")) {
-        return advise_sleeping(facts, v->at, advice);
+        return advise_sleeping(facts, v, v->at, advice);
     }
     return verdict_has_cause(v, "cpu") &&
-           (advise_cores(facts, v, advice) ||
-            (!verdict_is_fed(facts) && !disk_is_near(facts) &&
-             advise_sleeping(facts, stage_that_sleeps(facts), advice)));
+           (advise_cores(facts, v, advice) || advise_sleep_beside(facts, v, advice));
 }
 
 /* Reads of files that wait: whether for the disk's latency or for its bandwidth is not known. */

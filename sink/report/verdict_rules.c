@@ -241,15 +241,17 @@ static double cores_of_workers(const verdict_facts *facts)
 }
 
 /* Without the workers' load, the steps would wait for neither data nor a CPU: the rate grows by
- * 1 / (1 - data_wait - queued). Without the steps, each worker would have a core while there are
- * any: it grows by min(cores.allowed, cores.workers) / cores_of_workers(). True: the first is at
- * least as much. */
+ * 1 / (1 - data_wait - queued). Without the steps, the workers would use as many cores as there
+ * are, or as they can beside their sleep: it grows by that number / cores_of_workers(). True: the
+ * first is at least as much. */
 static bool workers_cost_more_than_steps(const verdict_facts *facts)
 {
     const double undisturbed = 1 - facts->run.data_wait - facts->run.queued;
+    const verdict_cost cost = verdict_cost_of(facts);
+    const double awake = cost.cpu > 0 ? cost.cpu / (cost.cpu + cost.blocked) : 0;
 
     return cores_of_workers(facts) >=
-           undisturbed * fmin(facts->cores.allowed, facts->cores.workers);
+           undisturbed * fmin(facts->cores.allowed, facts->cores.workers * awake);
 }
 
 /* The steps, or their launches, wait for a CPU, which the workers have. No row of the host takes

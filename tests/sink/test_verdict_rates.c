@@ -74,19 +74,24 @@ static void a_range_has_its_width_at_most(void)
     T_NEAR(advice[0].rate_high, 1.3 * advice[0].rate_low, 1e-6);
 }
 
-/* Decoding limits, and beside it a map sleeps for two fifths of the time: one more worker. */
+/* Decoding limits, and beside it a map sleeps for two fifths of the time; 1.2 of 2 cores are used.
+ */
+static void facts_of_sleep_beside_decode(verdict_facts *f)
+{
+    facts_base(f);
+    facts_add_decode(f, 12, 0);
+    facts_add_map(f, 0, 8, 0)->waits = (wait_counts){.asleep = 20};
+    f->cores.used = 1.2;
+}
+
 static void a_sleep_beside_the_limit_is_overlapped(void)
 {
     verdict_facts facts;
     verdict_cost cost;
     report_advice advice[REPORT_ADVICE];
     verdict found;
-    verdict_stage *map;
 
-    facts_base(&facts);
-    facts_add_decode(&facts, 12, 0);
-    map = facts_add_map(&facts, 0, 8, 0);
-    map->waits = (wait_counts){.asleep = 20};
+    facts_of_sleep_beside_decode(&facts);
     verdict_decide(&facts, &found);
     T_STR(found.stage, "decode");
     T_TRUE(verdict_advise(&facts, &found, advice) > 0);
@@ -95,14 +100,85 @@ static void a_sleep_beside_the_limit_is_overlapped(void)
     cost = verdict_cost_of(&facts);
     T_TRUE(advice[0].rate_low < verdict_queueing(&facts, &cost, 3));
     T_TRUE(advice[0].rate_high <= 1.3 * advice[0].rate_low + 1e-6);
-    map->waits = (wait_counts){.locked = 20};
-    T_EQ(count_advice(advice, verdict_advise(&facts, &found, advice), "workers"), 0);
-    map->waits = (wait_counts){.asleep = 20};
-    map->busy_s = 3.9; /* of 15.9: three workers would wait for two cores */
-    T_EQ(count_advice(advice, verdict_advise(&facts, &found, advice), "workers"), 0);
-    map->busy_s = 8;
-    facts.run.data_wait = 0.01; /* the steps have what they need */
-    T_EQ(count_advice(advice, verdict_advise(&facts, &found, advice), "workers"), 0);
+    T_CONTAINS(advice[0].text, "mymap is blocked");
+}
+
+static void of_a_lock(verdict_facts *f)
+{
+    f->stages[1].waits = (wait_counts){.locked = 20};
+}
+
+/* Of 15.9: three workers would wait for two cores. */
+static void too_short(verdict_facts *f)
+{
+    f->stages[1].busy_s = 3.9;
+}
+
+static void beside_steps_with_data(verdict_facts *f)
+{
+    f->run.data_wait = 0.01;
+}
+
+/* OpenMP's, which have no row. */
+static void beside_threads_of_its_own(verdict_facts *f)
+{
+    f->cores.used = 1.9;
+}
+
+static void beside_other_processes(verdict_facts *f)
+{
+    f->cores.has_others = true;
+    f->cores.others = 0.7;
+}
+
+static void under_pressure(verdict_facts *f)
+{
+    f->machine.has_pressure = true;
+    f->machine.cpu_pressure = 0.4;
+}
+
+static void beside_a_map_that_holds_all_slots(verdict_facts *f)
+{
+    f->stages[0].kind |= SLI_STAGE_BATCH;
+    f->run.slots = 2;
+}
+
+/* It slept while the cache was filled. */
+static void before_a_cache(verdict_facts *f)
+{
+    f->data.has_cache = true;
+    f->data.cache = (sli_cache_counts){.hits = 3000, .misses = 200};
+    f->data.samples_per_pass = 200;
+    f->stages[0].samples = 3200;
+    f->stages[1].samples = 200;
+}
+
+static void in_the_library(verdict_facts *f)
+{
+    f->stages[1].kind &= ~(uint32_t)SLI_STAGE_USER;
+}
+
+static void other_sleep_gets_no_workers(void)
+{
+    void (*const changes[])(verdict_facts *) = {
+        of_a_lock,      too_short,      beside_steps_with_data, beside_threads_of_its_own,
+        before_a_cache, under_pressure, beside_other_processes, beside_a_map_that_holds_all_slots,
+        in_the_library,
+    };
+
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        report_advice advice[REPORT_ADVICE];
+        verdict_facts facts;
+        verdict found;
+
+        facts_of_sleep_beside_decode(&facts);
+        changes[i](&facts);
+        verdict_decide(&facts, &found);
+        if (count_advice(advice, verdict_advise(&facts, &found, advice), "workers") > 0) {
+            T_FAIL_("change %zu: %s/%s, advises %u workers", i, found.stage, found.cause,
+                    advice[0].workers);
+        }
+    }
 }
 
 /* Workers that also sleep are needed in a larger number than cores, which else were idle. */
@@ -399,6 +475,7 @@ const t_test verdict_rates_tests[] = {
     T_TEST(few_workers_more_fill_the_cores),
     T_TEST(a_range_has_its_width_at_most),
     T_TEST(a_sleep_beside_the_limit_is_overlapped),
+    T_TEST(other_sleep_gets_no_workers),
     T_TEST(fewer_workers_still_fill_the_cores),
     T_TEST(workers_of_batch_maps_need_slots),
     T_TEST(idle_cores_need_slots_for_batch_maps),
